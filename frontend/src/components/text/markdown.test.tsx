@@ -5,6 +5,7 @@ import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { loadLateParts } from "./late/parts";
 import { LONGEST, Markdown } from "./markdown";
 
 declare global {
@@ -21,12 +22,7 @@ beforeAll(async () => {
   place = document.createElement("div");
   document.body.append(place);
   root = createRoot(place);
-  await Promise.all([import("./formula"), import("./code")]);
-  // What loads lazily has to be asked for once.
-  await act(async () => {
-    root.render(<Markdown text={"$x$\n\n```python\nx\n```"} />);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  });
+  await loadLateParts();
 });
 
 afterAll(() => {

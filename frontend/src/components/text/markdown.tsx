@@ -5,20 +5,18 @@
  */
 import type { Element } from "hast";
 import { toString } from "hast-util-to-string";
-import { Component, lazy, memo, type ReactNode, Suspense, useMemo } from "react";
+import { Component, memo, type ReactNode, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import rehypeSanitize, { defaultSchema } from "rehype-sanitize";
 import remarkBreaks from "remark-breaks";
 
 import { githubParts } from "./github-parts";
+import { LateCode, LateFormula } from "./late/parts";
 import { literalTree } from "./literal-tree";
 import { liftFormulas } from "./mathematics";
 import { neverEmpty } from "./never-empty";
 import { PlainText } from "./plain-text";
 import { revealHidden } from "./reveal-hidden";
-
-const Formula = lazy(() => import("./formula"));
-const Code = lazy(() => import("./code"));
 
 /** Longer texts, of which nine may be on a page, would make the browser wait: shown as written. */
 export const LONGEST = 40_000;
@@ -50,12 +48,7 @@ const PARTS: Components = {
   code: ({ node, children }) => {
     const names = classOf(node);
     if (node === undefined || !names.startsWith("math-")) return <code>{children}</code>;
-    const source = toString(node);
-    return (
-      <Suspense fallback={<code>{source}</code>}>
-        <Formula source={source} isDisplay={names === "math-display"} />
-      </Suspense>
-    );
+    return <LateFormula source={toString(node)} isDisplay={names === "math-display"} />;
   },
   pre: ({ node, children }) => {
     const [code] = node?.children ?? [];
@@ -72,15 +65,7 @@ const PARTS: Components = {
           </figcaption>
         )}
         <pre dir="ltr" tabIndex={0}>
-          <Suspense
-            fallback={
-              <code>
-                <PlainText text={source} />
-              </code>
-            }
-          >
-            <Code source={source} language={language} />
-          </Suspense>
+          <LateCode source={source} language={language} />
         </pre>
       </figure>
     );

@@ -13,6 +13,7 @@ import type { AnnotationProgress, Assignment, User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { Failure, Skeleton } from "@/components/states";
+import { loadLateParts } from "@/components/text/late/parts";
 import { number, plural } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
@@ -35,6 +36,8 @@ const DAILY_STEP = 50;
 export function RankPage() {
   const projectId = useProjectId();
   const me = useQuery(meQuery);
+  // Now, not with the first formula: the network may be away by then.
+  useEffect(() => void loadLateParts().catch(() => undefined), []);
   if (me.data === undefined) return <Skeleton lines={6} />;
   return (
     <GuidelinesGate projectId={projectId}>

@@ -4,8 +4,8 @@ import { common, createLowlight } from "lowlight";
 import { useMemo } from "react";
 import { Fragment, jsx, jsxs } from "react/jsx-runtime";
 
-import { PlainText } from "./plain-text";
-import { revealHidden } from "./reveal-hidden";
+import { PlainText } from "../plain-text";
+import { revealHidden } from "../reveal-hidden";
 
 const lowlight = createLowlight(common);
 const reveal = revealHidden();

@@ -1,10 +1,8 @@
 /** A formula, typeset by KaTeX once that has loaded; its source until then, and if it is wrong. */
-import "katex/dist/katex.min.css";
-
 import katex from "katex";
 import { useLayoutEffect, useMemo, useRef } from "react";
 
-import { PlainText } from "./plain-text";
+import { PlainText } from "../plain-text";
 
 /** What would hide a part of the formula, or lay one part over another: its source is shown. */
 const HIDING =

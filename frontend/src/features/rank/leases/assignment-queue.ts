@@ -10,6 +10,7 @@ import { useCallback, useEffect, useRef, useState, type RefObject } from "react"
 import { releaseAssignments, takeAssignment } from "@/api/assignments";
 import { Problem } from "@/api/client";
 import type { Assignment } from "@/api/types";
+import { loadForOffline } from "@/components/text/late/parts";
 import { read, write } from "@/lib/storage";
 import { whenBack } from "@/lib/when-back";
 
@@ -152,6 +153,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
 
   const offline = leased.filter((one) => offlineIds.has(one.id));
   const takeOffline = async () => {
+    await loadForOffline().catch(refuseUnready);
     const taken = new Set(offline.map((one) => one.id));
     while (taken.size < MOST_OFFLINE) {
       // Those at hand are not named as held: so they come first, and last for eight hours then.
@@ -192,6 +194,15 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
     takeOffline,
     giveBackOffline,
   };
+}
+
+/** Offline, a response with a formula would be shown otherwise than one without. */
+function refuseUnready(): never {
+  throw new Problem(409, {
+    title: "No comparisons were taken offline",
+    detail: "Podium could not load what shows formulas and code.",
+    advice: "Check your network and press Take ten offline again.",
+  });
 }
 
 /** A lease that would not survive this tab is given back. */

@@ -1,0 +1,76 @@
+"""Ranking without a network: nothing looks otherwise than with one, and nothing is lost."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import OpenPage
+from tests.e2e.test_rank import shown
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+FORMULA = "By cases:\n\n$$\n\\frac{a}{b} \\in \\mathbb{R}\n$$\n\nso **done**."
+CODE = "Run this:\n\n```python\nreturn 1\n```"
+
+
+def forget_being_offline(open_page: OpenPage) -> None:
+    """The console says what could not be reached; anything else is a complaint still."""
+    complaints = open_page.complaints  # type: ignore[attr-defined]
+    assert all("ERR_INTERNET_DISCONNECTED" in text for text in complaints), complaints
+    complaints.clear()
+
+
+def test_formulas_and_code_that_were_taken_offline_look_as_they_do_online(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Offline texts")
+    records = [{"prompt": "First?", "responses": ["one", "two", "three"]}]
+    records += [{"prompt": f"{n}?", "responses": [FORMULA, CODE, "*plain*"]} for n in range(12)]
+    workshop.take_in(project, "comparisons", records)
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    page.get_by_role("button", name="Take ten offline").click()
+    expect(page.get_by_text("10 comparisons offline until")).to_be_visible()
+    page.context.set_offline(True)
+    # Whichever came first, there is one with a formula by now.
+    page.keyboard.press("x")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("9 comparisons offline until")).to_be_visible()
+
+    expect(page.locator("article .katex")).to_be_visible()
+    expect(page.locator("article .hljs-keyword")).to_have_text("return")
+    expect(page.locator("article .not-loaded")).to_have_count(0)
+    loaded = page.evaluate(
+        """() => document.fonts.ready.then(() => [...document.fonts]
+          .filter(({ family }) => family.includes("KaTeX"))
+          .map(({ status }) => status))"""
+    )
+    assert set(loaded) == {"loaded"}
+    forget_being_offline(open_page)
+
+
+def test_a_formula_that_cannot_be_loaded_is_shown_as_written_until_it_can(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Formula away")
+    records = [{"prompt": "Why?", "responses": [FORMULA, CODE, "*plain*"]}]
+    workshop.take_in(project, "comparisons", records)
+    page = open_page("/projects")
+    page.route("**/assets/formula-*.js", lambda route: route.abort("internetdisconnected"))
+    page.goto(f"/projects/{project}/rank")
+    shown(page)
+    written = page.locator("article code.not-loaded")
+    expect(written).to_have_text("\\frac{a}{b} \\in \\mathbb{R}")
+    # What stands around it is formatted as ever.
+    expect(page.locator("article strong")).to_have_text("done")
+    expect(page.locator("article .hljs-keyword")).to_have_text("return")
+
+    page.get_by_role("button", name="Take ten offline").click()
+    expect(page.get_by_text("Podium could not load what shows formulas and code")).to_be_visible()
+    expect(page.get_by_text("offline until")).to_have_count(0)
+
+    page.unroute("**/assets/formula-*.js")
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(page.locator("article .katex")).to_be_visible()
+    expect(written).to_have_count(0)
+    forget_being_offline(open_page)
