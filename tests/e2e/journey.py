@@ -1,7 +1,7 @@
-"""What people do with judgments in a real browser, step by step, and what has to come of it.
+"""What people do with comparisons in a real browser, step by step, and what has to come of it.
 
 The same law as the model in frontend/src/features/rank/outbox/model: stored + visible in the outbox
-= submitted, each once, each by its author.
+= submitted or skipped, each once, each by its author.
 """
 
 import itertools
@@ -24,7 +24,7 @@ from tests.processes import wait_until
 PASSWORD = "a long enough secret"
 STEPS = (
     "offline", "signed out", "double click", "reload", "kill", "second tab", "another user",
-    "expired", "submit",
+    "expired", "skip offline", "submit",
 )  # fmt: skip
 
 _SIGN_IN = """async (body) => {
@@ -99,6 +99,7 @@ class Journey:
             person.join(workshop, self.project)
         # By author and prompt.
         self.said: Counter[tuple[str, str]] = Counter()
+        self.skipped = 0
         context.clear_cookies()
         context.add_cookies([ada.cookie])
         self.page = context.new_page()
@@ -139,6 +140,17 @@ class Journey:
         self._say(self.page, self.ada)
 
     _double_click = _submit
+
+    def _skip_offline(self) -> None:
+        """Pass a comparison on while the network is away."""
+        page, text = self.page, self.page.get_by_label("Prompt").locator(".prose").inner_text()
+        self._offline()
+        self._close_dialog(page)
+        page.keyboard.press("s")
+        expect(page.get_by_role("dialog", name="Skip this comparison")).to_be_visible()
+        page.keyboard.press("1")
+        expect(page.get_by_text(text, exact=True)).to_have_count(0)
+        self.skipped += 1
 
     def _offline(self) -> None:
         self.context.set_offline(True)
@@ -201,10 +213,18 @@ class Journey:
         self._come_back()
         wait_until(lambda: sum(self.stored().values()) >= sum(self.said.values()), "all arrived")
         assert self.stored() == self.said
+        wait_until(lambda: self._skips() == self.skipped, "all that was skipped is passed on")
         assert set(self.said.values()) <= {1}
         for page in self.context.pages:
             expect(page.get_by_text("not sent yet")).to_have_count(0)
             page.close()
+
+    def _skips(self) -> int:
+        """How many comparisons of this project Ada has passed on."""
+        skipped = (Assignment.user_id == self.ada.id, Assignment.project_id == self.project)
+        of_state = select(func.count()).where(*skipped, Assignment.state == "skipped")
+        with self._database() as database, database.read() as session:
+            return session.scalars(of_state).one()
 
     def longest_lease(self) -> timedelta:
         """How long the last of Ada's leases in this project still lasts."""

@@ -138,7 +138,7 @@ def test_answers_given_while_signed_out_are_sent_after_signing_in_again(
     page.keyboard.type("dcba")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 judgment not sent yet")).to_be_visible()
-    expect(page.get_by_text("You are signed out. Unsent judgments are saved")).to_be_visible()
+    expect(page.get_by_text("You are signed out. What is not sent is saved")).to_be_visible()
 
     other = page.context.new_page()
     other.goto(workshop.sign_in_link())
@@ -168,6 +168,13 @@ def test_undo_reopens_the_last_answer_and_revises_it(
     page.keyboard.press("z")
     expect(page.get_by_label("Response D").get_by_text("4th")).to_be_visible()
     assert shown(page) == texts
+    # It is judged, so nobody else has to judge it instead.
+    expect(page.get_by_role("button", name="Skip")).to_have_count(0)
+    page.keyboard.press("s")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.reload()
+    expect(page.get_by_label("Response D").get_by_text("4th")).to_be_visible()
+    expect(page.get_by_role("button", name="Skip")).to_have_count(0)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
 

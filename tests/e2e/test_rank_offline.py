@@ -4,8 +4,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenPage
-from tests.e2e.test_rank import shown
+from tests.e2e.test_rank import judgments, shown, wait_for_judgments
 from tests.e2e.workshop import Workshop
+from tests.processes import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -74,3 +75,57 @@ def test_a_formula_that_cannot_be_loaded_is_shown_as_written_until_it_can(
     expect(page.locator("article .katex")).to_be_visible()
     expect(written).to_have_count(0)
     forget_being_offline(open_page)
+
+
+def test_a_skip_given_offline_is_kept_and_sent_later(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Offline skip")
+    workshop.comparisons(project, 12)
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    page.get_by_role("button", name="Take ten offline").click()
+    expect(page.get_by_text("10 comparisons offline until")).to_be_visible()
+    page.context.set_offline(True)
+    first = page.get_by_label("Prompt").inner_text()
+    page.keyboard.press("s")
+    page.get_by_role("button", name="not my field").click()
+    expect(page.get_by_text("1 skip not sent yet.")).to_be_visible()
+    page.keyboard.type("abcd")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 judgment and 1 skip not sent yet.")).to_be_visible()
+    assert judgments(workshop, project) == []
+    context = page.context
+    page.close()
+
+    # Another tab finds both; what was skipped does not come back, and waits for somebody else.
+    context.set_offline(False)
+    page = context.new_page()
+    page.goto(f"/projects/{project}/rank")
+    shown(page)
+    assert page.get_by_label("Prompt").inner_text() != first
+    wait_for_judgments(workshop, project, 1)
+    wait_until(
+        lambda: workshop.get(f"/projects/{project}/annotation")["passed"] == 1, "it is passed on"
+    )
+    expect(page.get_by_text("not sent yet")).to_have_count(0)
+    forget_being_offline(open_page)
+
+
+def test_what_was_taken_back_can_be_skipped(workshop: Workshop, open_page: OpenPage) -> None:
+    project = workshop.new_project("Taken back")
+    workshop.comparisons(project, 2, ("yes", "no"))
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    first = page.get_by_label("Prompt").inner_text()
+    page.keyboard.press("a")
+    expect(page.get_by_label("Prompt")).not_to_have_text(first)
+    page.keyboard.press("z")
+    expect(page.get_by_title("Taken back: A > B.")).to_be_visible()
+    page.keyboard.press("s")
+    page.get_by_role("button", name="not my field").click()
+    wait_until(
+        lambda: workshop.get(f"/projects/{project}/annotation")["passed"] == 1, "it is passed on"
+    )
+    expect(page.get_by_text("rejected")).to_have_count(0)
+    assert judgments(workshop, project) == []

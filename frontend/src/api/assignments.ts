@@ -21,8 +21,18 @@ export const releaseAssignments = (projectId: string, leases: readonly Assignmen
     { outlivesPage: true },
   );
 
-export const skipAssignment = (assignmentId: string, reason: string) =>
-  post<unknown>(`/assignments/${assignmentId}/skip`, { reason });
+export const sendSkip = (assignmentId: string, reason: string) =>
+  post<null>(
+    `/assignments/${assignmentId}/skip`,
+    { reason },
+    { signal: AbortSignal.timeout(LONGEST_SEND_MS) },
+  );
+
+/** From a page that is being closed; skipping twice does what skipping once does. */
+export function sendLastSkip(assignmentId: string, reason: string): void {
+  const options = { outlivesPage: true };
+  post<null>(`/assignments/${assignmentId}/skip`, { reason }, options).catch(() => undefined);
+}
 
 export const sendJudgment = (assignmentId: string, body: JudgmentBody, idempotencyKey: string) =>
   post<Judgment>(`/assignments/${assignmentId}/judgment`, body, {

@@ -1,17 +1,16 @@
 /** The page an annotator spends the day on: a prompt, its responses and the keys that rank them. */
 import "./rank.css";
 
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 
-import { progressQuery, skipAssignment } from "@/api/assignments";
+import { progressQuery } from "@/api/assignments";
 import { Problem } from "@/api/client";
 import { guidelinesQuery } from "@/api/guidelines";
 import { practiceQuery } from "@/api/practice";
 import { managesIn, meQuery } from "@/api/session";
-import type { AnnotationProgress, Assignment, User } from "@/api/types";
+import type { AnnotationProgress, User } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { Refused } from "@/components/refused";
 import { Failure, Skeleton } from "@/components/states";
 import { loadLateParts } from "@/components/text/late/parts";
 import { number, plural } from "@/lib/format";
@@ -20,7 +19,6 @@ import { useProjectId } from "@/lib/use-project";
 import { Comparison } from "./comparison";
 import { GuidelinesGate } from "./guidelines-gate";
 import { useAssignmentQueue } from "./leases/assignment-queue";
-import { dropDraft } from "./leases/drafts";
 import { OfflineButtons, OfflineNotes, useOffline } from "./leases/offline-button";
 import { useOutbox } from "./outbox/browser-outbox";
 import { UnsentNotes } from "./outbox/unsent";
@@ -75,22 +73,14 @@ function useEndOfSession(userId: string, error: unknown) {
 function ProjectRanking({ projectId, user }: { projectId: string; user: User }) {
   const userId = user.id;
   const queue = useAssignmentQueue(projectId, userId);
-  const { submit, reopen, told, goOn } = useSubmission({ projectId, userId }, queue);
-  const skipping = useMutation({
-    mutationFn: (skipped: { id: string; reason: string }) =>
-      skipAssignment(skipped.id, skipped.reason),
-  });
+  const { submit, skip, reopen, reopened, told } = useSubmission({ projectId, userId }, queue);
   const offline = useOffline(queue);
   useSending(projectId, userId);
   useNewGuidelines(projectId, queue.error);
   useEndOfSession(userId, queue.error);
 
-  const skip = (assignment: Assignment, reason: string) => {
-    goOn();
-    dropDraft(assignment.id);
-    queue.advance();
-    skipping.mutate({ id: assignment.id, reason });
-  };
+  // It is judged: nobody else has to judge it instead, and it needs no lease to be revised.
+  const isJudged = queue.current !== undefined && queue.current.id === reopened;
 
   return (
     <div className="rank-page">
@@ -110,8 +100,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
       </div>
       <OfflineNotes queue={queue} asked={offline} />
       <UnsentNotes userId={userId} />
-      {queue.isCurrentLost && <LostNote />}
-      <Refused asked={skipping} />
+      {queue.isCurrentLost && !isJudged && <LostNote />}
       {queue.error !== null && <Failure error={queue.error} onRetry={queue.retry} />}
       {queue.isLoading && <Skeleton lines={8} label="Fetching a comparison" />}
       {queue.isExhausted && (
@@ -124,7 +113,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
           assignment={queue.current}
           onReopen={reopen}
           onSubmit={submit}
-          onSkip={skip}
+          onSkip={isJudged ? null : skip}
         />
       )}
     </div>

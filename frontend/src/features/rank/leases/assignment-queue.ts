@@ -19,6 +19,7 @@ import { hasDraft } from "./drafts";
 import { useKeepAlive } from "./keep-alive";
 import { dropOffline, keepOffline, offlineLeases } from "./offline-leases";
 import { OtherTabs } from "./other-tabs";
+import { reopenedId } from "./reopened";
 
 const PREFETCHED = 3;
 export const MOST_OFFLINE = 10;
@@ -83,7 +84,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
 
   const granted = useKeepAlive({
     projectId,
-    leases: leased.filter((one) => !offlineIds.has(one.id) && !lost.has(one.id)),
+    leases: leased.filter(({ id }) => !offlineIds.has(id) && !lost.has(id) && id !== reopenedId()),
     onRenewed: (lease) => setLeased((now) => now.map((one) => (one.id === lease.id ? lease : one))),
     onLost: (id) => {
       setLost((now) => new Set(now).add(id));

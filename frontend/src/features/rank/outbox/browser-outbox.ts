@@ -1,12 +1,13 @@
 /** The outbox of this tab, and what a component sees of it. */
 import { useSyncExternalStore } from "react";
 
-import { sendJudgment, sendLastJudgment } from "@/api/assignments";
+import { sendJudgment, sendLastJudgment, sendLastSkip, sendSkip } from "@/api/assignments";
 import { readMe } from "@/api/session";
 import { browserDatabase } from "@/lib/database";
 import { browserTurns } from "@/lib/turns";
 
 import { Outbox } from "./outbox";
+import { isSkip } from "./unsent-item";
 import { UnsentStore } from "./unsent-store";
 
 const others = new BroadcastChannel("podium.outbox");
@@ -14,8 +15,14 @@ const others = new BroadcastChannel("podium.outbox");
 export const outbox = new Outbox({
   store: new UnsentStore(localStorage, browserDatabase),
   server: {
-    send: (item) => sendJudgment(item.assignmentId, item.body, item.key),
-    sendLast: (item) => sendLastJudgment(item.assignmentId, item.body, item.key),
+    send: (item) =>
+      isSkip(item)
+        ? sendSkip(item.assignmentId, item.skip.reason).then(() => null)
+        : sendJudgment(item.assignmentId, item.body, item.key),
+    sendLast: (item) =>
+      isSkip(item)
+        ? sendLastSkip(item.assignmentId, item.skip.reason)
+        : sendLastJudgment(item.assignmentId, item.body, item.key),
     whoAmI: async () => (await readMe()).id,
   },
   turns: browserTurns,

@@ -7,7 +7,7 @@ import { LeasedTurns } from "@/lib/turns";
 
 import { MemoryStorage } from "./model/browser-model";
 import { Outbox } from "./outbox";
-import { fileOf } from "./unsent-judgment";
+import { countOf, fileOf } from "./unsent-item";
 import { UnsentStore } from "./unsent-store";
 
 const unsent = (key: string, userId = "usr_1", more: { revise?: boolean } = {}) => ({
@@ -241,6 +241,37 @@ describe("the outbox", () => {
       await (await make()).flush();
       expect(sent).toEqual(["1"]);
     });
+  });
+
+  it("keeps a skip as it keeps a judgment, and sends both in order", async () => {
+    results = [new Problem(0, { detail: "away" })];
+    const box = await make();
+    const { body: _, ...skipped } = unsent("2");
+    box.add(unsent("1"));
+    expect(box.add({ ...skipped, skip: { reason: "other" } })).toBe(true);
+    // Skipped is skipped: a second key says nothing new.
+    expect(box.add({ ...unsent("3"), assignmentId: "asg_2" })).toBe(false);
+    await becomes(() => box.status, "offline");
+    expect(await database.of("judgments", "usr_1")).toHaveLength(2);
+    const reloaded = await make();
+    expect([keysOf(reloaded), countOf(reloaded.all)]).toEqual([
+      ["1", "2"],
+      "1 judgment and 1 skip",
+    ]);
+    const file = JSON.parse(fileOf(reloaded.all)) as { skips: { skip: object }[] };
+    expect(file.skips.map(({ skip }) => skip)).toEqual([{ reason: "other" }]);
+    await reloaded.flush();
+    expect([sent, reloaded.all, (await make("usr_1")).all]).toEqual([["1", "2"], [], []]);
+  });
+
+  it("shows a skip that is refused until its author discards it", async () => {
+    results = [new Problem(409, { detail: "this assignment is judged already" })];
+    const box = await make();
+    const { body: _, ...skipped } = unsent("1");
+    box.add({ ...skipped, skip: { reason: "other" } });
+    await becomes(() => box.all[0]?.refusal, "This assignment is judged already.");
+    await box.discard("1");
+    expect(box.all).toEqual([]);
   });
 
   it("shows and sends nothing of another person", async () => {

@@ -1,24 +1,27 @@
 /**
- * Judgments on their way to the server: kept in the browser until the server has them.
+ * Judgments and skips on their way to the server: kept in the browser until the server has them.
  *
- * Who signs in next sees, sends and deletes only what is theirs. One tab at a time sends, and each
- * judgment has an idempotency key, so sending one twice is harmless. A lost network or a signed-out
- * session delays them; what the server refuses stays, to be tried again, downloaded or discarded by
- * its author.
+ * Who signs in next sees, sends and deletes only what is theirs. One tab at a time sends. Sending one
+ * twice is harmless: a judgment has an idempotency key, and skipping twice does what skipping once
+ * does. A lost network or a signed-out session delays them; what the server refuses stays, to be
+ * tried again, downloaded or discarded by its author.
  */
 import { Problem } from "@/api/client";
 import type { Judgment } from "@/api/types";
 import { sentence } from "@/lib/format";
 import type { Turns } from "@/lib/turns";
 
-import type { Unsent } from "./unsent-judgment";
+import { isRevision, isSkip, type Said, type Unsent, type UnsentJudgment } from "./unsent-item";
 import type { UnsentStore } from "./unsent-store";
 
 export type OutboxStatus = "idle" | "sending" | "offline" | "signed-out";
 
+/** What the server answers to a judgment; null to a skip. */
+export type Receipt = Pick<Judgment, "review_reason"> | null;
+
 /** What the outbox needs of the server. */
 export interface Server {
-  readonly send: (item: Unsent) => Promise<Pick<Judgment, "review_reason">>;
+  readonly send: (item: Unsent) => Promise<Receipt>;
   /** Sends it from a page that is being closed; nobody hears what becomes of it. */
   readonly sendLast: (item: Unsent) => void;
   /** The id of whoever is signed in. */
@@ -27,7 +30,7 @@ export interface Server {
 
 /** A judgment that the server keeps for review, and why it does not count. */
 export interface Reviewed {
-  readonly item: Unsent;
+  readonly item: UnsentJudgment;
   readonly reason: NonNullable<Judgment["review_reason"]>;
 }
 
@@ -69,7 +72,7 @@ export class Outbox {
   private readonly homeless = new Set<string>();
   /** Keys of what this tab has sent or discarded: a read that began earlier may still find them. */
   private readonly gone = new Set<string>();
-  /** Assignments that this tab has submitted: a second Enter or click says nothing new. */
+  /** Assignments that this tab has judged or skipped: a second Enter or click says nothing new. */
   private readonly submitted = new Set<string>();
   /** Keys of what this tab holds back: no other tab takes it back, which may be closed and send it. */
   private readonly heldHere = new Set<string>();
@@ -150,8 +153,8 @@ export class Outbox {
    *
    * What is held back for some milliseconds is kept at once and sent later, by this tab or another.
    */
-  add(sent: Omit<Unsent, "refusal" | "submittedAt" | "heldUntil">, holdMs = 0): boolean {
-    if (!sent.body.revise && this.submitted.has(sent.assignmentId)) return false;
+  add(sent: Said, holdMs = 0): boolean {
+    if (!isRevision(sent) && this.submitted.has(sent.assignmentId)) return false;
     this.submitted.add(sent.assignmentId);
     const now = this.around.now();
     const last = this.items.at(-1)?.submittedAt ?? 0;
@@ -286,7 +289,7 @@ export class Outbox {
   }
 
   private async attempt(item: Unsent): Promise<OutboxStatus | null> {
-    let answer: Pick<Judgment, "review_reason">;
+    let answer: Receipt;
     try {
       answer = await this.around.server.send(item);
     } catch (error) {
@@ -296,8 +299,9 @@ export class Outbox {
       return null;
     }
     await this.forget(item);
-    if (answer.review_reason !== null && item.userId === this.author)
-      this.inReview = [...this.inReview, { item, reason: answer.review_reason }];
+    const reason = answer?.review_reason ?? null;
+    if (reason !== null && !isSkip(item) && item.userId === this.author)
+      this.inReview = [...this.inReview, { item, reason }];
     this.onSent(item);
     this.tell();
     return null;

@@ -1,5 +1,5 @@
 /**
- * Where unsent judgments wait: in IndexedDB, found by their author alone.
+ * Where unsent judgments and skips wait: in IndexedDB, found by their author alone.
  *
  * IndexedDB answers late, and a tab can be closed the moment after Enter: so each is first noted in
  * localStorage, which answers at once, and the note is removed when IndexedDB has it. Notes that a
@@ -8,7 +8,7 @@
 import type { Database } from "@/lib/database";
 import { keysOf, read, remove, write } from "@/lib/storage";
 
-import type { Unsent } from "./unsent-judgment";
+import type { Unsent } from "./unsent-item";
 
 const NOTES = "podium.outbox";
 /** Of what IndexedDB did not let go when it was sent or discarded. */
@@ -19,7 +19,8 @@ const MOST_GONE = 20;
 const isUnsent = (value: unknown): value is Unsent =>
   typeof value === "object" &&
   value !== null &&
-  ["key", "userId", "assignmentId", "body", "submittedAt"].every((name) => name in value);
+  ["key", "userId", "assignmentId", "submittedAt"].every((name) => name in value) &&
+  ("body" in value || "skip" in value);
 
 const noteOf = ({ userId, key }: Unsent) => `${NOTES}.${userId}.${key}`;
 const goneNoteOf = (userId: string, key: string) => `${GONE}.${userId}.${key}`;

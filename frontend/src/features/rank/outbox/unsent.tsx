@@ -5,13 +5,13 @@ import { plural } from "@/lib/format";
 
 import { outbox, useOutbox } from "./browser-outbox";
 import type { Reviewed } from "./outbox";
-import { fileOf, type Unsent } from "./unsent-judgment";
+import { countOf, fileOf, isSkip, type Unsent } from "./unsent-item";
 
 const REASONS = {
   offline:
-    "Podium cannot be reached. Unsent judgments are saved in this browser and will be sent automatically.",
+    "Podium cannot be reached. What is not sent is saved in this browser and will be sent automatically.",
   "signed-out":
-    "You are signed out. Unsent judgments are saved in this browser and will be sent when you sign in.",
+    "You are signed out. What is not sent is saved in this browser and will be sent when you sign in.",
 } as const;
 
 const IN_REVIEW: Readonly<Record<Reviewed["reason"], string>> = {
@@ -42,9 +42,9 @@ export function UnsentNotes({ userId }: { userId: string }) {
         <div className="note bad">
           <Icon name="alert" />
           <span className="grow">
-            <b>This browser cannot save unsent judgments.</b> It has no room left or blocks its
-            storage. They are in this tab alone: leave it open until they are sent, or download
-            them.
+            <b>This browser cannot save unsent judgments and skips.</b> It has no room left or
+            blocks its storage. They are in this tab alone: leave it open until they are sent, or
+            download them.
           </span>
           <Download items={items} />
         </div>
@@ -53,7 +53,7 @@ export function UnsentNotes({ userId }: { userId: string }) {
         <div className="note warn">
           <Icon name={status === "offline" ? "alert" : "lock"} />
           <span className="grow">
-            <b>{plural(waiting.length, "judgment")} not sent yet.</b> {REASONS[status]}
+            <b>{countOf(waiting)} not sent yet.</b> {REASONS[status]}
           </span>
           <Download items={waiting} />
           <button type="button" className="btn" onClick={() => void outbox.flush()}>
@@ -74,8 +74,8 @@ function RefusedNote({ item }: { item: Unsent }) {
     <div className="note bad">
       <Icon name="alert" />
       <span className="grow">
-        <b>A judgment was rejected.</b> {item.refusal} It stays in this browser until you discard
-        it.
+        <b>A {isSkip(item) ? "skip" : "judgment"} was rejected.</b> {item.refusal} It stays in this
+        browser until you discard it.
       </span>
       <Download items={[item]} />
       <button type="button" className="btn" onClick={() => void outbox.retry(item.key)}>

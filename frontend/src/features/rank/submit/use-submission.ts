@@ -3,17 +3,14 @@ import { useEffect, useState } from "react";
 
 import type { Assignment } from "@/api/types";
 import { randomId } from "@/lib/random-id";
-import { isText, read, remove, write } from "@/lib/storage";
 
 import { dropDraft, keepDraft } from "../leases/drafts";
+import { keepReopened, reopenedId } from "../leases/reopened";
 import { outbox } from "../outbox/browser-outbox";
 import { judgmentOf, undecided, wordsOf, type Ranking } from "../ranking/ranking";
 
 /** A single key sends of two responses: for so long it can be taken back as if it had not been. */
 export const HOLD_MS = 3000;
-
-/** Survives a reload: what is reopened must not come as a second judgment. */
-const REOPENED = "podium.reopened";
 
 export interface Told {
   /** Of the judgment in the outbox; null once it was reopened. */
@@ -23,6 +20,8 @@ export interface Told {
 
 interface Submitted {
   readonly key: string;
+  /** Whether it replaces a judgment that was sent before. */
+  readonly revise: boolean;
   readonly assignment: Assignment;
   readonly ranking: Ranking;
 }
@@ -55,35 +54,45 @@ export function useSubmission(
 ) {
   const [last, setLast] = useState<Submitted | null>(null);
   const [told, setTold] = useState<Told | null>(null);
+  const [reopened, setReopened] = useState(reopenedId);
+  const become = (id: string | null) => {
+    setReopened(id);
+    keepReopened(id);
+  };
 
   // Whoever leaves the page takes nothing back.
   useEffect(() => () => outbox.letGo(), []);
 
   const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
-    const revise = read(sessionStorage, REOPENED, isText) === assignment.id;
+    const revise = reopened === assignment.id;
     const holdMs = ranking.count === 2 && ranking.criteria.length === 0 ? HOLD_MS : 0;
     const key = put(author, assignment, { ranking, activeMs, revise, holdMs });
     if (key === null) return;
-    remove(sessionStorage, REOPENED);
-    setLast({ key, assignment, ranking });
+    become(null);
+    setLast({ key, revise, assignment, ranking });
     setTold({ key, words: wordsOf(ranking) });
     queue.advance();
   };
   const reopen = () => {
     if (last === null) return;
-    const { key, assignment, ranking } = last;
+    const { key, revise, assignment, ranking } = last;
     const isTakenBack = outbox.takeBack(key);
     keepDraft(assignment.id, isTakenBack ? undecided(ranking) : ranking);
-    write(sessionStorage, REOPENED, assignment.id);
+    // Taken back, it is as if it had not been; what it would have replaced was sent.
+    become(isTakenBack && !revise ? null : assignment.id);
     queue.reopen(assignment);
     setLast(null);
     const words = wordsOf(ranking);
     setTold({ key: null, words: isTakenBack ? `Taken back: ${words}` : `Reopened: ${words}` });
   };
-  /** Somebody goes on without judging: what is held back is sent. */
-  const goOn = () => {
+  const skip = (assignment: Assignment, reason: string) => {
+    // Somebody goes on without judging: what is held back is sent.
     outbox.letGo();
+    const skipped = { ...author, assignmentId: assignment.id, key: randomId(), skip: { reason } };
+    if (!outbox.add(skipped)) return;
+    dropDraft(assignment.id);
     setTold(null);
+    queue.advance();
   };
-  return { submit, reopen: last === null ? null : reopen, told, goOn };
+  return { submit, skip, reopen: last === null ? null : reopen, reopened, told };
 }

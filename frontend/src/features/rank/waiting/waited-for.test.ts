@@ -8,9 +8,19 @@ const progress = (more: Partial<Parameters<typeof waitedFor>[0]>) => ({
   ...more,
 });
 
+const WAY = { projectId: "p", userId: "u", submittedAt: 1, refusal: null };
+const BODY = { tiers: [], unranked: [], verdict: "all_bad", comment: "", revise: false } as const;
+const JUDGMENT = {
+  ...WAY,
+  assignmentId: "a",
+  key: "1",
+  body: { ...BODY, tiers: [], unranked: [] },
+};
+const SKIP = { ...WAY, assignmentId: "b", key: "2", skip: { reason: "other" } };
+
 describe("who gets no comparison", () => {
   it("is told that all is done when no comparison wants a judgment", () => {
-    const { title, isDone } = waitedFor(progress({ done: 4 }), 0);
+    const { title, isDone } = waitedFor(progress({ done: 4 }), []);
     expect([title, isDone]).toEqual(["All done: no comparison is left", true]);
   });
   it.each([
@@ -18,19 +28,22 @@ describe("who gets no comparison", () => {
     ["one's own lease elsewhere", { open: 2, held: 2 }, /You hold 2 comparisons in another tab/],
     ["somebody else's judgment", { open: 1, passed: 1 }, /1 comparison that you .* needs/],
   ])("is told that it is not, and that it waits for %s", (_, more, line) => {
-    const { title, lines, isDone } = waitedFor(progress(more), 0);
+    const { title, lines, isDone } = waitedFor(progress(more), []);
     expect([title, isDone]).toEqual(["Nothing for you right now", false]);
     expect(lines[0]).toMatch(line);
     expect(lines).toHaveLength(2);
   });
   it("is not told so while a judgment is on its way, whose lease is none elsewhere", () => {
-    const { lines, isDone } = waitedFor(progress({ open: 1, held: 1 }), 1);
+    const { lines, isDone } = waitedFor(progress({ open: 1, held: 1 }), [JUDGMENT]);
     expect(isDone).toBe(false);
     expect(lines[0]).toBe("1 judgment of yours is on the way.");
     expect(lines).toHaveLength(2);
+    const both = waitedFor(progress({ open: 2, held: 2 }), [JUDGMENT, SKIP]);
+    expect(both.lines[0]).toBe("1 judgment and 1 skip of yours are on the way.");
+    expect(both.lines).toHaveLength(2);
   });
   it("is told that nothing has begun where there is no comparison", () => {
-    const { title, isUnused } = waitedFor(progress({ wanted: 0 }), 0);
+    const { title, isUnused } = waitedFor(progress({ wanted: 0 }), []);
     expect([title, isUnused]).toEqual(["There is nothing to rank yet", true]);
   });
 });

@@ -2,6 +2,8 @@
 import type { AnnotationProgress } from "@/api/types";
 import { plural } from "@/lib/format";
 
+import { countOf, type Unsent } from "../outbox/unsent-item";
+
 export interface WaitedFor {
   readonly title: string;
   readonly lines: readonly string[];
@@ -14,18 +16,18 @@ const BY_ITSELF = "This page continues by itself as soon as there is something f
 
 const isOrAre = (count: number) => (count === 1 ? "is" : "are");
 
-/** `unsent`: judgments of this annotator that the server does not have yet. */
-export function waitedFor(progress: AnnotationProgress, unsent: number): WaitedFor {
+/** `unsent`: what this annotator has said and the server does not have yet. */
+export function waitedFor(progress: AnnotationProgress, unsent: readonly Unsent[]): WaitedFor {
   const { open, passed, held_by_others: others, wanted } = progress;
-  const told = { isUnused: wanted === 0, isDone: wanted > 0 && open === 0 && unsent === 0 };
+  const told = { isUnused: wanted === 0, isDone: wanted > 0 && open === 0 && unsent.length === 0 };
   if (told.isUnused) return { ...told, title: "There is nothing to rank yet", lines: [BY_ITSELF] };
   if (told.isDone) {
     const lines = [`Every comparison has the judgments that it needs. ${BY_ITSELF}`];
     return { ...told, title: "All done: no comparison is left", lines };
   }
-  const held = Math.max(0, progress.held - unsent);
+  const held = Math.max(0, progress.held - unsent.length);
   const lines = [
-    unsent > 0 && `${plural(unsent, "judgment")} of yours ${isOrAre(unsent)} on the way.`,
+    unsent.length > 0 && `${countOf(unsent)} of yours ${isOrAre(unsent.length)} on the way.`,
     others > 0 &&
       `${plural(others, "comparison")} ${isOrAre(others)} with other annotators; unjudged ones come back.`,
     held > 0 &&

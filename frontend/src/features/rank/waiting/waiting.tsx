@@ -35,7 +35,7 @@ export function Waiting(props: WaitingProps) {
     refetchInterval: REFRESH_MS,
   });
   const me = useQuery(meQuery);
-  const unsent = useOutbox(userId).items.filter((item) => item.refusal === null).length;
+  const unsent = useOutbox(userId).items.filter((item) => item.refusal === null);
   useWork(projectId, userId, props.onLook);
   useUndoKey(onReopen);
 

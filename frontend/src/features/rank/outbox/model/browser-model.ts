@@ -10,8 +10,9 @@ import { Database, type StoreName } from "@/lib/database";
 import { LeasedTurns, LockedTurns, type Clock, type Locks, type Turns } from "@/lib/turns";
 
 import { Outbox } from "../outbox";
+import type { Unsent } from "../unsent-item";
 import { UnsentStore } from "../unsent-store";
-import type { ServerModel } from "./server-model";
+import { saysOf, type ServerModel } from "./server-model";
 
 const never = () => new Promise<never>(() => undefined);
 
@@ -275,10 +276,6 @@ export class BrowserModel {
     const records = await new Database(this.factory).of("judgments", userId);
     const ofTabs = this.tabs.flatMap((tab) => tab.outbox.all);
     const all = [...notes.map(([, text]) => JSON.parse(text) as unknown), ...records, ...ofTabs];
-    return new Set(
-      (all as { userId: string; body: { comment: string } }[])
-        .filter((item) => item.userId === userId)
-        .map((item) => item.body.comment),
-    );
+    return new Set((all as Unsent[]).filter((item) => item.userId === userId).map(saysOf));
   }
 }

@@ -1,14 +1,14 @@
 /**
- * What may happen to judgments on their way, in any order: the steps of a path, and the law that
+ * What may happen to judgments and skips on their way, in any order: the steps of a path, and the law that
  * holds after each.
  *
- * stored + visible in the outbox of its author = submitted, each once, each by its author.
+ * stored + visible in the outbox of its author = submitted or skipped, each once, each by its author.
  */
 import { randomId } from "@/lib/random-id";
 
-import type { Unsent } from "../unsent-judgment";
+import { isSkip, type Unsent, type UnsentJudgment, type UnsentSkip } from "../unsent-item";
 import { BrowserModel, type Tab } from "./browser-model";
-import { ServerModel, type Network } from "./server-model";
+import { saysOf, ServerModel, type Network } from "./server-model";
 
 const USERS = ["ada", "bob"] as const;
 const MOST_TABS = 3;
@@ -95,15 +95,29 @@ export class Path {
     revise: boolean,
     holdMs = 0,
   ): void {
+    const body = { verdict: "all_bad", comment: says, revise } as const;
+    this.say(tab, assignment, says, { body: { ...body, tiers: [], unranked: [] } }, holdMs);
+  }
+
+  skip(tab: Tab, assignment: (userId: string) => string): void {
+    const says = this.newNote();
+    this.say(tab, assignment, says, { skip: { reason: says } }, 0);
+  }
+
+  private say(
+    tab: Tab,
+    assignment: (userId: string) => string,
+    says: string,
+    what: Pick<UnsentJudgment, "body"> | Pick<UnsentSkip, "skip">,
+    holdMs: number,
+  ): void {
     // The page that is open is that of whoever opened it, whatever the cookie says by now.
     const userId = tab.author;
     if (userId === null) return;
     const assignmentId = assignment(userId);
     if (ServerModel.ownerOf(assignmentId) !== userId) return;
-    const body = { tiers: [], unranked: [], verdict: "all_bad", comment: says, revise } as const;
-    const sent = { assignmentId, projectId: "prj", userId, key: randomId() };
-    const isTaken = tab.outbox.add({ ...sent, body: { ...body, tiers: [], unranked: [] } }, holdMs);
-    if (!isTaken) return;
+    const common = { assignmentId, projectId: "prj", userId, key: randomId() };
+    if (!tab.outbox.add({ ...common, ...what }, holdMs)) return;
     tab.submitted.push(assignmentId);
     this.submissions.set(says, { assignmentId, userId, says });
   }
@@ -112,7 +126,7 @@ export class Path {
   private async check(): Promise<void> {
     for (const tab of this.browser.tabs)
       for (const item of tab.outbox.all)
-        if (item.userId !== tab.author) throw new Error(`${tab.author} sees ${item.body.comment}`);
+        if (item.userId !== tab.author) throw new Error(`${tab.author} sees ${saysOf(item)}`);
     for (const one of this.server.stored) {
       const sent = this.submissions.get(one.says);
       if (sent?.userId !== one.userId || sent.assignmentId !== one.assignmentId)
@@ -149,9 +163,10 @@ export class Path {
       }
       await this.browser.settle();
       await this.check();
-      const seen = tab.outbox.all.map((item) => item.body.comment);
+      const seen = tab.outbox.all.map(saysOf);
       const stored = this.server.stored.map((one) => one.says);
-      if (seen.length > 0 && !this.hasRemoved.has(user))
+      const isRight = (item: Unsent) => isSkip(item) && this.server.isJudged(item.assignmentId);
+      if (!tab.outbox.all.every(isRight) && !this.hasRemoved.has(user))
         throw new Error("refused without a reason");
       // Whose answer was lost, and who is no member any more, cannot know that it is stored.
       const known = seen.filter((says) => !this.server.unanswered.has(says));
@@ -193,6 +208,11 @@ function submitAsAnother(path: Path, tab: Tab): void {
   if (other !== undefined && !tab.submitted.includes(other)) path.submit(tab, () => other);
 }
 
+function skipAsAnother(path: Path, tab: Tab): void {
+  const other = path.browser.tabs.find((one) => one !== tab)?.submitted.at(-1);
+  if (other !== undefined && !tab.submitted.includes(other)) path.skip(tab, () => other);
+}
+
 function doubleClick(path: Path, tab: Tab): void {
   const [assignment, says] = [path.newAssignment(), path.newNote()];
   path.send(tab, assignment, says, false);
@@ -202,8 +222,8 @@ function doubleClick(path: Path, tab: Tab): void {
 function takeBack(path: Path, tab: Tab): void {
   const last = tab.outbox.all.at(-1);
   if (last === undefined || !tab.outbox.takeBack(last.key)) return;
-  path.takenBack.add(last.body.comment);
-  path.discarded.add(last.body.comment);
+  path.takenBack.add(saysOf(last));
+  path.discarded.add(saysOf(last));
 }
 
 function revise(path: Path, tab: Tab): void {
@@ -221,6 +241,8 @@ const VERBS = {
   }),
   "double click": inTab(doubleClick),
   "same in another tab": inTab(submitAsAnother),
+  skip: inTab((path, tab) => path.skip(tab, path.newAssignment())),
+  "skip in another tab": inTab(skipAsAnother),
   revise: inTab(revise),
   look: inTab((path, tab) => path.browser.look(tab)),
   kill: inTab((path, tab) => path.browser.kill(tab)),
@@ -230,7 +252,7 @@ const VERBS = {
   }),
   retry: withRefused((_, tab, item) => tab.outbox.retry(item.key)),
   discard: withRefused((path, tab, item) => {
-    path.discarded.add(item.body.comment);
+    path.discarded.add(saysOf(item));
     return tab.outbox.discard(item.key);
   }),
   "open tab": (path) => path.browser.tabs.length < MOST_TABS && path.browser.open(),

@@ -3,23 +3,27 @@
  *
  * It stores each judgment once by idempotency key and by what it says, counts it if it can and keeps
  * it for review otherwise, and refuses what is not its author's: as backend/store/data/judgments.py.
+ * It stores a skip once, and refuses one of what is judged: as backend/store/data/assignments.py.
  */
 import { Problem } from "@/api/client";
 import type { Judgment } from "@/api/types";
 
-import type { Unsent } from "../unsent-judgment";
+import type { Receipt } from "../outbox";
+import { isSkip, type Unsent, type UnsentJudgment, type UnsentSkip } from "../unsent-item";
 
 export interface Stored {
   readonly assignmentId: string;
   readonly userId: string;
-  /** What the judgment says: its note, one of its own for each that differs. */
   readonly says: string;
+  readonly isSkip: boolean;
   readonly reason: Judgment["review_reason"];
 }
 
-export type Network = "up" | "away" | "loses answers" | "overloaded";
+/** What one says: the note of a judgment, the reason of a skip; each that differs has its own. */
+export const saysOf = (item: Unsent): string =>
+  isSkip(item) ? item.skip.reason : item.body.comment;
 
-type Receipt = Pick<Judgment, "review_reason">;
+export type Network = "up" | "away" | "loses answers" | "overloaded";
 
 export class ServerModel {
   network: Network = "up";
@@ -42,9 +46,9 @@ export class ServerModel {
   receive(item: Unsent, isHeard: boolean): Receipt {
     if (this.network === "away") throw new Problem(0, { detail: "away" });
     if (this.network === "overloaded") throw new Problem(503, { detail: "overloaded" });
-    const answer = this.judge(item);
+    const answer = this.take(item);
     const isLost = this.network === "loses answers";
-    if (isLost || !isHeard) this.unanswered.add(item.body.comment);
+    if (isLost || !isHeard) this.unanswered.add(saysOf(item));
     if (isLost) throw new Problem(0, { detail: "lost" });
     return answer;
   }
@@ -55,11 +59,30 @@ export class ServerModel {
     return this.cookie;
   }
 
-  private judge({ assignmentId, body, key }: Unsent): Receipt {
+  /** Then a skip is refused. */
+  isJudged(assignmentId: string): boolean {
+    const isCounted = (one: Stored) => !one.isSkip && one.reason === null;
+    return this.stored.some((one) => one.assignmentId === assignmentId && isCounted(one));
+  }
+
+  private take(item: Unsent): Receipt {
+    const { assignmentId } = item;
     const userId = this.cookie;
     if (userId === null) throw new Problem(401, { detail: "signed out" });
     const isTheirs = ServerModel.ownerOf(assignmentId) === userId;
     if (!isTheirs || this.removed.has(userId)) throw new Problem(404, { detail: "not yours" });
+    return isSkip(item) ? this.pass(item, userId) : this.judge(item, userId);
+  }
+
+  private pass({ assignmentId, skip }: UnsentSkip, userId: string): null {
+    if (this.isJudged(assignmentId)) throw new Problem(409, { detail: "judged already" });
+    const says = skip.reason;
+    if (!this.stored.some((one) => one.says === says))
+      this.stored.push({ assignmentId, userId, says, isSkip: true, reason: null });
+    return null;
+  }
+
+  private judge({ assignmentId, body, key }: UnsentJudgment, userId: string): Receipt {
     const kept = this.answers.get(`${userId} ${key}`);
     if (kept !== undefined) return kept;
     const answer = { review_reason: this.keep(assignmentId, userId, body) };
@@ -70,10 +93,10 @@ export class ServerModel {
   private keep(
     assignmentId: string,
     userId: string,
-    body: Unsent["body"],
-  ): Receipt["review_reason"] {
+    body: UnsentJudgment["body"],
+  ): Judgment["review_reason"] {
     const says = body.comment;
-    const before = this.stored.filter((one) => one.assignmentId === assignmentId);
+    const before = this.stored.filter((one) => one.assignmentId === assignmentId && !one.isSkip);
     const counted = before.filter((one) => one.reason === null);
     const reviews = before.filter((one) => one.reason !== null);
     const last = counted.length > 0 ? counted.slice(-1) : reviews.slice(-1);
@@ -81,7 +104,7 @@ export class ServerModel {
     if (same !== undefined) return same.reason;
     const late = this.taken.has(assignmentId) ? "late" : null;
     const reason = counted.length > 0 ? (body.revise ? null : "differs") : late;
-    this.stored.push({ assignmentId, userId, says, reason });
+    this.stored.push({ assignmentId, userId, says, isSkip: false, reason });
     return reason;
   }
 }
