@@ -206,9 +206,13 @@ class ProjectChange(Body):
 
     How many judgments are wanted counts for comparisons that are made from then on, and criteria
     for those that are leased from then on. Other guidelines are a new version, which annotators
-    acknowledge before they get more comparisons.
+    acknowledge before they get more comparisons. With `revision`, a conflict if the project has
+    another revision by now.
     """
 
+    revision: int | None = Field(
+        None, ge=1, le=2**31 - 1, description="The one that the change was made from."
+    )
     name: Name | None = None
     guidelines: Guidelines | None = None
     guidelines_version: int | None = Field(
@@ -251,6 +255,7 @@ class ProjectAnswer(ApiAnswer):
     cannot_judge_reasons: list[str]
     criteria: list[Criterion]
     practice_bar: float
+    revision: int = Field(description="Higher by one after each change.")
     created_at: datetime
     archived_at: datetime | None
     counts: ProjectCounts | None = None

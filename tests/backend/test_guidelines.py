@@ -173,3 +173,44 @@ def test_guidelines_of_before_become_the_first_version(service: Service, store_u
     assert reasons == [
         "needs expertise", "unreadable", "unsafe content", "duplicate", "prompt unclear"
     ]  # fmt: skip
+
+
+def test_a_change_made_from_an_older_revision_undoes_nothing(api: TestClient) -> None:
+    project = new_project(api, guidelines="one")
+    path = f"/projects/{project}"
+    read = api.get(path).json()
+    theirs = {
+        "judgments_per_comparison": 3,
+        "criteria": [{"name": "helpful", "question": "Which helps more?"}],
+        "revision": read["revision"],
+    }
+    changed = api.patch(path, json=theirs).json()
+    assert (read["revision"], changed["revision"]) == (1, 2)
+
+    stale = {"name": "Mine", "judgments_per_comparison": 1, "criteria": [], "revision": 1}
+    refused = api.patch(path, json=stale)
+    assert refused.status_code == 409
+    assert "made from revision 1, and the newest is revision 2" in refused.json()["detail"]
+    now = api.get(path).json()
+    assert (now["name"], now["judgments_per_comparison"]) == ("P", 3)
+    assert [one["name"] for one in now["criteria"]] == ["helpful"]
+
+    # Guidelines and the practice bar are changes, too; scripts may leave the revision out.
+    for change in ({"guidelines": "two"}, {"practice_bar": 0.5}):
+        api.patch(path, json=change).raise_for_status()
+    assert api.patch(path, json={"name": "Mine", "revision": 2}).status_code == 409
+    assert api.patch(path, json={"name": "Mine", "revision": 4}).json()["revision"] == 5
+
+
+def test_of_two_changes_at_once_made_from_one_revision_one_is_refused(
+    service: Service, api: TestClient
+) -> None:
+    project = new_project(api)
+
+    def change(number: int) -> int:
+        body = {"name": f"Name {number}", "revision": 1}
+        return service.client().patch(f"/projects/{project}", json=body).status_code
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sorted(pool.map(change, range(6))) == [200] + [409] * 5
+    assert api.get(f"/projects/{project}").json()["revision"] == 2

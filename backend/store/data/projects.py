@@ -47,16 +47,18 @@ def change(
 ) -> ProjectAnswer:
     """Change what is given and leave the rest.
 
-    Raises NotFound, and Conflict for guidelines that were made from an older version.
+    Raises NotFound, and Conflict for a change that was made from an older revision or guidelines
+    that were made from an older version.
     """
-    lock(session, project_id)
-    project = _row(session, project_id)
+    project = _locked(session, project_id)
+    _must_be_unchanged(project, body.revision)
     if body.guidelines is not None:
         _must_be_newest(project, body.guidelines_version)
         guidelines.write(session, project, body.guidelines, user_id=user_id, at=at)
-    given = body.model_dump(exclude={"guidelines", "guidelines_version"}, exclude_none=True)
-    for name, value in given.items():
+    unlisted = {"revision", "guidelines", "guidelines_version"}
+    for name, value in body.model_dump(exclude=unlisted, exclude_none=True).items():
         setattr(project, name, value)
+    project.revision += 1
     session.flush()
     return ProjectAnswer.model_validate(project)
 
@@ -137,8 +139,27 @@ def _row(session: Session, project_id: str) -> Project:
     return project
 
 
+def _locked(session: Session, project_id: str) -> Project:
+    """The row as it is now, not as the session read it before it waited for the lock."""
+    lock(session, project_id)
+    statement = select(Project).where(Project.id == project_id)
+    project = session.scalar(statement, execution_options={"populate_existing": True})
+    if project is None:
+        raise _missing(project_id)
+    return project
+
+
 def _missing(project_id: str) -> NotFound:
     return NotFound(f"there is no project {project_id}")
+
+
+def _must_be_unchanged(project: Project, revision: int | None) -> None:
+    if revision is not None and revision != project.revision:
+        raise Conflict(
+            f"the project was changed meanwhile: this change was made from revision {revision}, "
+            f"and the newest is revision {project.revision}",
+            advice="Read the newest revision, then send your changes to that one.",
+        )
 
 
 def _must_be_newest(project: Project, version: int | None) -> None:

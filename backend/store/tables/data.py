@@ -39,6 +39,8 @@ class Project(Numbered, Base):
     criteria: Mapped[list[Any]] = mapped_column(server_default="[]")  # [{"name", "question"}, ...]
     # Share of the pairs of its practice comparisons that an annotator has to agree on.
     practice_bar: Mapped[float] = mapped_column(default=0.8, server_default="0.8")
+    # How often it was changed, from 1: a change says which revision it was made from.
+    revision: Mapped[int] = mapped_column(default=1, server_default="1")
     archived_at: Mapped[datetime | None]
 
 

@@ -2534,6 +2534,11 @@ export interface components {
             /** Practice Bar */
             practice_bar: number;
             /**
+             * Revision
+             * @description Higher by one after each change.
+             */
+            revision: number;
+            /**
              * Created At
              * Format: date-time
              */
@@ -2596,9 +2601,15 @@ export interface components {
          *
          *     How many judgments are wanted counts for comparisons that are made from then on, and criteria
          *     for those that are leased from then on. Other guidelines are a new version, which annotators
-         *     acknowledge before they get more comparisons.
+         *     acknowledge before they get more comparisons. With `revision`, a conflict if the project has
+         *     another revision by now.
          */
         ProjectChange: {
+            /**
+             * Revision
+             * @description The one that the change was made from.
+             */
+            revision?: number | null;
             /** Name */
             name?: string | null;
             /** Guidelines */

@@ -26,10 +26,16 @@ export function PracticeTab({ projectId }: { projectId: string }) {
 function Bar({ project }: { project: Project }) {
   const id = useId();
   const client = useQueryClient();
-  const [percent, setPercent] = useState(String(Number((100 * project.practice_bar).toFixed(2))));
+  const stored = String(Number((100 * project.practice_bar).toFixed(2)));
+  // Null: nothing is typed that is not saved, so the field shows what anybody saved last.
+  const [typed, setTyped] = useState<string | null>(null);
+  const percent = typed ?? stored;
   const saving = useMutation({
     mutationFn: () => changeProject(project.id, { practice_bar: Number(percent) / 100 }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ["project", project.id] }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ["project", project.id] });
+      setTyped((now) => (now === percent ? null : now));
+    },
   });
   return (
     <form
@@ -52,13 +58,13 @@ function Bar({ project }: { project: Project }) {
             max={100}
             step="any"
             value={percent}
-            onChange={(event) => setPercent(event.target.value)}
+            onChange={(event) => setTyped(event.target.value)}
           />
           <button type="submit" className="btn" disabled={saving.isPending}>
             Save
           </button>
           <span className="small muted" role="status">
-            {saving.isSuccess && "Saved."}
+            {saving.isSuccess && percent === stored && "Saved."}
           </span>
         </span>
         <span className="hint">

@@ -2,24 +2,29 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 
+import { Problem } from "@/api/client";
 import { changeProject, projectQuery, projectsQuery } from "@/api/projects";
-import type { Criterion, Project, ProjectChange } from "@/api/types";
+import type { Project, ProjectChange } from "@/api/types";
 import { NameField } from "@/components/form/create-form";
 import { GuidelinesText } from "@/components/guidelines";
 import { Segmented } from "@/components/segmented";
 import { Failure, Loaded } from "@/components/states";
-import { JudgmentsFields, settingsOf, wantedFrom } from "@/components/form/judgments-fields";
+import { JudgmentsFields } from "@/components/form/judgments-fields";
 
-import { CriteriaField, criteriaOf, whatIsWrong } from "./criteria-field";
+import { CriteriaField, whatIsWrong } from "./criteria-field";
+import { NewerNote } from "./newer-note";
+import { changeOf, linesOf } from "./typed";
+import { useTyped, type Newer } from "./use-typed";
 import { VersionList } from "./version-list";
 
 export function ProjectTab({ projectId }: { projectId: string }) {
-  const project = useQuery({ ...projectQuery(projectId), refetchOnWindowFocus: false });
+  // Whoever comes back to this tab sees what others saved meanwhile, below what was typed.
+  const project = useQuery({ ...projectQuery(projectId), refetchOnWindowFocus: "always" });
   return (
     <Loaded query={project} lines={8}>
       {(found) => (
         <div className="settings-columns">
-          <ProjectForm project={found} />
+          <ProjectForm project={found} key={found.id} />
           <VersionList projectId={projectId} />
         </div>
       )}
@@ -27,41 +32,29 @@ export function ProjectTab({ projectId }: { projectId: string }) {
   );
 }
 
+const isConflict = (error: Error | null) => error instanceof Problem && error.status === 409;
+
 function useSave(projectId: string) {
   const client = useQueryClient();
+  const readAgain = () => client.invalidateQueries({ queryKey: ["project", projectId] });
   return useMutation({
     mutationFn: (change: ProjectChange) => changeProject(projectId, change),
-    onSuccess: async () => {
-      await Promise.all([
-        client.invalidateQueries({ queryKey: ["project", projectId] }),
-        client.invalidateQueries(projectsQuery),
-      ]);
-    },
+    onSuccess: () => Promise.all([readAgain(), client.invalidateQueries(projectsQuery)]),
+    onError: (error) => (isConflict(error) ? readAgain() : undefined),
   });
 }
 
-/** What was typed stays until it is saved, also when somebody else has saved meanwhile. */
+/** What was typed stays until it is saved, and replaces nothing that somebody else saved unseen. */
 function ProjectForm({ project }: { project: Project }) {
-  const [name, setName] = useState(project.name);
-  const [guidelines, setGuidelines] = useState(project.guidelines);
-  // The version that the text on screen was made from.
-  const [version, setVersion] = useState(project.guidelines_version);
-  const [wanted, setWanted] = useState(wantedFrom(project));
-  const [reasons, setReasons] = useState(project.cannot_judge_reasons.join("\n"));
-  const [criteria, setCriteria] = useState<readonly Criterion[]>(project.criteria);
+  const { from, newest, typed, isChanged, newer, set, takeTheirs, saved } = useTyped(project);
   const saving = useSave(project.id);
-  const isComplete = name.trim() !== "" && areReasons(reasons) && whatIsWrong(criteria) === null;
-  const isNewText = guidelines !== project.guidelines;
+  const isComplete =
+    typed.name.trim() !== "" && areReasons(typed.reasons) && whatIsWrong(typed.criteria) === null;
+  const isNewText = typed.guidelines !== newest.guidelines;
   const save = () =>
     saving.mutate(
-      {
-        name: name.trim(),
-        ...settingsOf(wanted),
-        cannot_judge_reasons: linesOf(reasons),
-        criteria: criteriaOf(criteria),
-        ...(isNewText ? { guidelines, guidelines_version: version } : {}),
-      },
-      { onSuccess: (saved) => setVersion(saved.guidelines_version) },
+      { revision: from.revision, ...changeOf(typed, newest) },
+      { onSuccess: (answer) => saved(answer, typed) },
     );
   return (
     <form
@@ -69,34 +62,69 @@ function ProjectForm({ project }: { project: Project }) {
       aria-label="Project"
       onSubmit={(event) => {
         event.preventDefault();
-        save();
+        if (isChanged && !saving.isPending) save();
       }}
     >
-      <NameField value={name} onChange={setName} />
-      <GuidelinesField text={guidelines} onChange={setGuidelines} isNew={isNewText} />
-      <JudgmentsFields value={wanted} onChange={setWanted} />
+      <NameField value={typed.name} onChange={(name) => set({ name })} />
+      <GuidelinesField
+        text={typed.guidelines}
+        onChange={(guidelines) => set({ guidelines })}
+        isNew={isNewText}
+      />
+      <JudgmentsFields value={typed} onChange={set} />
       <p className="small muted">
         This applies to new comparisons; existing ones need as many judgments as before.
       </p>
-      <CriteriaField rows={criteria} onChange={setCriteria} />
-      <ReasonsField text={reasons} onChange={setReasons} />
-      {saving.error !== null && <Failure error={saving.error} />}
-      <div className="row">
-        <button type="submit" className="btn primary" disabled={saving.isPending || !isComplete}>
-          {saving.isPending ? "Saving…" : isNewText ? `Save as version ${version + 1}` : "Save"}
-        </button>
-        <span className="small muted" role="status">
-          {saving.isSuccess && !isNewText && "Saved."}
-        </span>
-      </div>
+      <CriteriaField rows={typed.criteria} onChange={(criteria) => set({ criteria })} />
+      <ReasonsField text={typed.reasons} onChange={(reasons) => set({ reasons })} />
+      {newer !== null && <NewerNote newer={newer} newest={newest} onTakeTheirs={takeTheirs} />}
+      {newer === null && isChanged && saving.error !== null && <Failure error={saving.error} />}
+      <SaveRow
+        asked={saving}
+        isChanged={isChanged}
+        isComplete={isComplete}
+        verb={verb(newer, isNewText ? from.guidelines_version + 1 : null)}
+      />
     </form>
   );
 }
 
-const MOST_REASONS = 9;
+function SaveRow(props: {
+  asked: { isPending: boolean; isSuccess: boolean; error: Error | null };
+  isChanged: boolean;
+  isComplete: boolean;
+  verb: string;
+}) {
+  const { asked, isChanged, isComplete } = props;
+  // A conflict that left nothing to send: the server already has all that was typed.
+  const isSaved = !isChanged && (asked.isSuccess || isConflict(asked.error));
+  return (
+    <div className="row">
+      {/* Not disabled once it is saved: a disabled button would lose the focus of who pressed it. */}
+      <button
+        type="submit"
+        className="btn primary"
+        disabled={!isComplete}
+        aria-disabled={asked.isPending || !isChanged}
+      >
+        {asked.isPending ? "Saving…" : props.verb}
+      </button>
+      <span className="small muted" role="status">
+        {isChanged && !asked.isPending && "Not saved yet."}
+        {isSaved && "Saved."}
+      </span>
+    </div>
+  );
+}
 
-const linesOf = (text: string) =>
-  [...new Set(text.split("\n").map((line) => line.trim()))].filter((line) => line !== "");
+/** `version`: the one that the guidelines become; null if they stay as they are. */
+function verb(newer: Newer | null, version: number | null): string {
+  const isReplacing = newer !== null && newer.clashing.length > 0;
+  if (version === null) return isReplacing ? "Save mine instead" : "Save";
+  return isReplacing ? `Save mine as version ${version}` : `Save as version ${version}`;
+}
+
+const MOST_REASONS = 9;
 
 const areReasons = (text: string) => {
   const { length } = linesOf(text);
