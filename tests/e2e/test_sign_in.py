@@ -54,3 +54,35 @@ def test_next_leads_nowhere_else(browser: Browser, workshop: Workshop) -> None:
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     assert page.url.startswith(workshop.url)
     context.close()
+
+
+def test_who_cannot_be_signed_out_is_told_so(
+    browser: Browser, workshop: Workshop, axe: str
+) -> None:
+    workshop.new_project("A shared computer")
+    context = open_window(browser)
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(workshop.sign_in_link())
+    page.get_by_role("button", name="Sign out").wait_for()
+    context.set_offline(True)
+    page.get_by_role("button", name="Sign out").click()
+    dialog = page.get_by_role("dialog", name="You are not signed out yet")
+    expect(dialog).to_contain_text("whoever uses this browser next can work as Administrator")
+    expect(dialog).to_contain_text("The service could not be reached.")
+    again = dialog.get_by_role("button", name="Try again")
+    expect(again).to_be_focused()
+    again.press("Enter")
+    expect(again).to_be_enabled()
+    expect(dialog).to_be_visible()
+    page.evaluate(axe)
+    found = page.evaluate("async () => (await axe.run()).violations.map(({ id }) => id)")
+    assert found == []
+
+    context.set_offline(False)
+    again.press("Enter")
+    expect(page.get_by_label("E-mail")).to_be_visible()
+    assert "/sign-in" in page.url
+    assert errors == []
+    context.close()

@@ -1,16 +1,17 @@
 /** Where one is (project, page), search, theme, and who is signed in. */
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation, useNavigate, useParams } from "react-router";
 
 import { projectsQuery } from "@/api/projects";
-import { createsProjects, signOut } from "@/api/session";
+import { createsProjects } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme, useThemeChoice, type Choice } from "@/lib/theme";
 
 import { ProjectForm } from "./first-project";
 import { LostConnection } from "./lost-connection";
+import { SignOut } from "./sign-out";
 
 const NEXT: Readonly<Record<Choice, readonly [Choice, IconName, string]>> = {
   system: ["light", "system", "system"],
@@ -75,32 +76,6 @@ function ProjectSwitcher({ user }: { user: User }) {
   );
 }
 
-function SignOut({ user }: { user: User }) {
-  const client = useQueryClient();
-  const navigate = useNavigate();
-  const leave = async () => {
-    await signOut();
-    client.clear();
-    await navigate("/sign-in");
-  };
-  return (
-    <span className="row who">
-      <Link className="btn ghost account" to="/account" title={`${user.name}: your account`}>
-        <Icon name="user" /> <span className="clip">{user.name}</span>
-      </Link>
-      <button
-        type="button"
-        className="btn ghost icon"
-        aria-label="Sign out"
-        title="Sign out"
-        onClick={() => void leave()}
-      >
-        <Icon name="out" />
-      </button>
-    </span>
-  );
-}
-
 export function TopBar(props: { user: User; onSearch: () => void }) {
   return (
     <header className="top">
@@ -118,7 +93,16 @@ export function TopBar(props: { user: User; onSearch: () => void }) {
         <span className="wide">Search</span> <kbd className="wide">Ctrl K</kbd>
       </button>
       <ThemeButton />
-      <SignOut user={props.user} />
+      <span className="row who">
+        <Link
+          className="btn ghost account"
+          to="/account"
+          title={`${props.user.name}: your account`}
+        >
+          <Icon name="user" /> <span className="clip">{props.user.name}</span>
+        </Link>
+        <SignOut user={props.user} />
+      </span>
     </header>
   );
 }
