@@ -71,6 +71,64 @@ def test_two_criteria_are_ranked_over_the_same_cards_and_exported_as_typed(
     assert [tiers(one) for one in record["rankings"]] == [[[b], [a, d], [c]], [[c], [d]]]
 
 
+def test_of_two_responses_one_key_answers_each_criterion(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Two under criteria")
+    asked = [
+        {"name": "helpful", "question": "Which response helps more?"},
+        {"name": "harmless", "question": "Which response does less harm?"},
+    ]
+    assert workshop.client.patch(f"/projects/{project}", json={"criteria": asked}).is_success
+    workshop.comparisons(project, 1, ("yes", "no"))
+    page = open_page(f"/projects/{project}/rank")
+    texts = shown(page)
+    steps = page.get_by_role("group", name="Criteria")
+    page.keyboard.press("b")
+    expect(steps).to_contain_text("2 of 2: harmless")
+    # Back, the answer stands as it will be sent; Undo has taken that back first.
+    page.keyboard.press("z")
+    expect(steps).to_contain_text("1 of 2: helpful")
+    expect(page.get_by_label("Response B").get_by_text("unranked")).to_be_visible()
+    page.keyboard.press("b")
+    expect(steps).to_contain_text("2 of 2: harmless")
+    page.get_by_role("button", name="helpful").click()
+    expect(page.get_by_label("Response B").get_by_text("1st")).to_be_visible()
+    expect(page.get_by_label("Response A").get_by_text("2nd")).to_be_visible()
+    page.keyboard.press("Enter")
+
+    # The last key submits; within three seconds it alone is taken back.
+    page.keyboard.press("a")
+    expect(page.get_by_title("helpful: B > A; harmless: A > B: sent in 3 seconds")).to_be_visible()
+    page.keyboard.press("z")
+    expect(steps).to_contain_text("2 of 2: harmless")
+    expect(page.get_by_label("Response A").get_by_text("unranked")).to_be_visible()
+    page.keyboard.press("=")
+    (judgment,) = wait_for_judgments(workshop, project, 1)
+    contents = workshop.get(f"/projects/{project}/responses")["items"]
+    content = {one["id"]: one["content"] for one in contents}
+    tiers = [[[content[i] for i in tier] for tier in one["tiers"]] for one in judgment["rankings"]]
+    assert tiers == [[[texts[1]], [texts[0]]], [texts]]
+    assert judgment["revision"] == 1
+
+
+def test_a_response_of_two_that_is_dragged_onto_the_bar_ranks_both(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Dragged of two")
+    asked = [{"name": "helpful", "question": "Which response helps more?"}]
+    assert workshop.client.patch(f"/projects/{project}", json={"criteria": asked}).is_success
+    workshop.comparisons(project, 1, ("yes", "no"))
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    expect(page.get_by_role("group", name="Criteria")).to_have_text(
+        "helpful Which response helps more?"
+    )
+    page.get_by_label("Response B").locator(".handle").drag_to(page.locator(".step").first)
+    expect(page.get_by_label("Response B").get_by_text("1st")).to_be_visible()
+    expect(page.get_by_label("Response A").get_by_text("2nd")).to_be_visible()
+
+
 def freeze(page: Page, project: str, criterion: str) -> Any:
     """The only record of a snapshot that is frozen and exported in the browser."""
     page.goto(f"/projects/{project}/data/snapshots")

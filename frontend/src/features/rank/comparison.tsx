@@ -68,8 +68,11 @@ export function Comparison(props: ComparisonProps) {
   };
   const act = (action: Move) => {
     const final = decided(ranking, action);
-    if (final === null) make(action);
-    else send(final);
+    if (final === null) return make(action);
+    // Of two responses one key says all: on it goes, as by Enter.
+    const step = nextStep(final);
+    if (step === null) send(final);
+    else make({ kind: "answer", by: action, step });
   };
   const leadBack = wayBack(ranking, make, props.onReopen);
   const goBack = () => (canUndo ? undo() : leadBack?.());

@@ -125,7 +125,10 @@ function CurrentRanking(props: PodiumBarProps) {
       <div className="row">
         <span className="pill bad">All bad</span>
         <span className="small muted">
-          No response is acceptable. Choose All bad again to undo.
+          No response is acceptable.{" "}
+          {ranking.count === 2
+            ? "Choose a response or the tie to change that."
+            : "Choose All bad again to undo."}
         </span>
       </div>
     );

@@ -12,9 +12,11 @@ export function CriterionSteps(props: { ranking: Ranking; onMove: (move: Move) =
   return (
     <div className="criteria" role="group" aria-label="Criteria">
       <p className="asked">
-        <span className="muted nowrap">
-          {step + 1} of {criteria.length}:
-        </span>{" "}
+        {criteria.length > 1 && (
+          <span className="muted nowrap">
+            {step + 1} of {criteria.length}:{" "}
+          </span>
+        )}
         <b>{now.name}</b> <span className="question">{now.question}</span>
       </p>
       {criteria.length > 1 && (

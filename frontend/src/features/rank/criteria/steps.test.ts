@@ -2,12 +2,13 @@ import { describe as group, expect, it } from "vitest";
 
 import {
   atStep,
-  completed,
   describe,
   judgmentOf,
   move,
   start,
+  undecided,
   whatIsMissing,
+  wordsOf,
   type Ranking,
 } from "../ranking/ranking";
 import { canOpen, nextStep } from "./steps";
@@ -99,10 +100,23 @@ group("criteria one after the other", () => {
   });
   it("complete two cards by one letter, also on the way", () => {
     const one = placed(start(2, CRITERIA.slice(0, 2)), "b");
-    const both = completed(placed(enter(one), "a"));
+    const both = placed(enter(one), "a");
     expect(judgmentOf(both, ["r0", "r1"])).toMatchObject({
       rankings: [{ tiers: [["r1"], ["r0"]] }, { tiers: [["r0"], ["r1"]] }],
     });
+  });
+  it("are each answered by one key where two cards are ranked, and the key leads on", () => {
+    const by = { kind: "letter", card: 1 } as const;
+    const first = start(2, CRITERIA.slice(0, 2));
+    const step = nextStep(move(first, by));
+    expect(step).toBe(1);
+    const next = move(first, { kind: "answer", by, step: step ?? 0 });
+    expect(next).toMatchObject({ step: 1, tiers: [], answers: [{ tiers: [[1], [0]] }, null] });
+    const last = move(next, { kind: "verdict", verdict: "all_bad" });
+    expect([nextStep(last), wordsOf(last)]).toEqual([null, "helpful: B > A; harmless: all bad"]);
+    // Taken back, the answers before it stay.
+    expect(undecided(last)).toMatchObject({ step: 1, verdict: "ranked", tiers: [] });
+    expect(wordsOf(undecided(last))).toMatch(/^helpful: B > A; /);
   });
   it("are told to who cannot see them", () => {
     expect(describe(first, enter(first))).toBe("2 of 3: harmless. Which does less harm?");

@@ -22,6 +22,10 @@ import { keepKeymap, useKeymap } from "./keymap-store";
 
 const NOT_KEPT = "This browser cannot keep your keys: they last until you close this tab.";
 
+const ONE_KEY =
+  "with two responses: submits at once, or goes on to the next criterion; " +
+  "a judgment that you undo within 3 seconds is not sent";
+
 /** What each key does; the selected response is the one ranked or chosen last. */
 function helpOf(keymap: Keymap): KeyHelp {
   const key = (...actions: Action[]) => actions.map((one) => labelOfKey(keymap[one])).join(" ");
@@ -29,7 +33,7 @@ function helpOf(keymap: Keymap): KeyHelp {
   return [
     ["A … I", "rank this response next and select it; if it is ranked, only select it"],
     one("tie"),
-    [`A B ${key("tie", "all_bad")}`, "with two responses: submits at once; undo within 3 seconds"],
+    [`A B ${key("tie", "all_bad")}`, ONE_KEY],
     ["1 … 9", "move the selected response to this rank (a tie if the rank is taken)"],
     [key("up", "down"), "move the selected response; a tied response first leaves its tie"],
     one("take_back"),

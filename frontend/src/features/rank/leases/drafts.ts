@@ -2,7 +2,7 @@
 import type { Assignment } from "@/api/types";
 import { read, remove, write } from "@/lib/storage";
 
-import { start, type Ranking } from "../ranking/ranking";
+import { completed, start, type Ranking } from "../ranking/ranking";
 
 const isRanking = (value: unknown): value is Ranking =>
   typeof value === "object" && value !== null && "tiers" in value && "count" in value;
@@ -19,7 +19,7 @@ export function draftOf(assignment: Assignment): Ranking {
   const fresh = start(assignment.comparison.responses.length, criteriaOf(assignment));
   const kept = read(localStorage, draftKey(assignment.id), isRanking);
   const fits = kept?.count === fresh.count && names(kept) === names(fresh);
-  return fits ? { ...fresh, ...kept } : fresh;
+  return fits ? completed({ ...fresh, ...kept }) : fresh;
 }
 
 export const hasDraft = (assignmentId: string): boolean =>

@@ -126,14 +126,28 @@ group("dragging", () => {
 
 group("two cards", () => {
   it("are ranked by a single letter", () => {
-    expect(shown(completed(typed(2, "b")))).toBe("B>A");
+    expect(shown(typed(2, "b"))).toBe("B>A");
     expect(whatIsMissing(typed(2, "b"))).toBeNull();
   });
-  it("can be tied", () => {
-    expect(shown(completed(typed(2, "a=b")))).toBe("A=B");
+  it.each([
+    ["=", "A=B"],
+    ["a=", "A=B"],
+    ["ab", "B>A"],
+    ["a^", "B>A"],
+    ["a1", "A=B"],
+    ["a<", ""],
+    ["a0", ""],
+    ["=<b", "B>A"],
+  ])("are both ranked or not at all: %s gives %s", (keys, order) => {
+    expect(shown(typed(2, keys))).toBe(order);
+    expect([0, 2]).toContain(unranked(typed(2, keys)).length);
   });
-  it("wait for the second card of a tie", () => {
-    expect(whatIsMissing(typed(2, "a="))).not.toBeNull();
+  it("are both ranked when one is dragged onto the bar, and not when one is dragged off", () => {
+    const dropped = move(start(2), { kind: "drop", card: 1, tier: 0, isNewTier: true });
+    expect([shown(dropped), dropped.order.at(-1)]).toEqual(["B>A", 1]);
+    expect(shown(move(dropped, { kind: "unrank", card: 0 }))).toBe("");
+    // A version that showed one as unranked kept it so.
+    expect(shown(completed({ ...start(2), tiers: [[1]], order: [1] }))).toBe("B>A");
   });
 });
 
@@ -223,6 +237,7 @@ group("what a screen reader hears", () => {
     expect(describe(typed(4, "a="), typed(4, "a=b"))).toBe("B is 1st, tied with A. 2 to place.");
     expect(describe(typed(2, "a"), typed(2, "ab"))).toMatch(/All placed; Enter submits/);
     expect(describe(typed(4, "ab"), typed(4, "a"))).toBe("B is unranked.");
+    expect(describe(typed(2, "b"), typed(2, "b<"))).toBe("B and A are unranked.");
   });
 });
 
@@ -267,7 +282,7 @@ group("what was sent", () => {
       { name: "helpful", question: "Which helps more?" },
       { name: "harmless", question: "Which harms less?" },
     ];
-    const keys = ["letter 1", "letter 0", "step 1", "letter 0", "tie", "letter 1"];
+    const keys = ["letter 0", "letter 1", "step 1", "letter 0", "tie"];
     let ranking = start(2, criteria);
     for (const key of keys) ranking = move(ranking, MOVES[key] ?? { kind: "tie" });
     const sent = judgmentOf(ranking, ["r0", "r1"]);

@@ -52,7 +52,9 @@ export type Move =
   | { kind: "reason"; reason: string }
   | { kind: "flag"; card: number }
   | { kind: "comment"; text: string }
-  | { kind: "step"; step: number };
+  | { kind: "step"; step: number }
+  /** Says all under the criterion on screen and goes on to another. */
+  | { kind: "answer"; by: Move; step: number };
 
 const NO_ANSWER: DraftRanking = {
   tiers: [],
@@ -83,18 +85,25 @@ export function tierOf(ranking: Ranking, card: number): number {
   return ranking.tiers.findIndex((tier) => tier.includes(card));
 }
 
-/** With two cards one letter says it all: the other card comes second. */
+/** Of two cards one that is placed says it all: the other comes second, on screen, too. */
 export function completed(ranking: Ranking): Ranking {
   const rest = unranked(ranking);
   if (ranking.count !== 2 || rest.length !== 1 || ranking.isTying) return ranking;
-  return { ...ranking, tiers: [...ranking.tiers, rest] };
+  return { ...ranking, tiers: [...ranking.tiers, rest], order: [...rest, ...ranking.order] };
+}
+
+/** Of two cards both are ranked or none is. */
+function inPairs(before: Ranking, after: Ranking): Ranking {
+  if (after.count !== 2 || after.order.length !== 1) return after;
+  return before.order.length < 2 ? completed(after) : { ...after, tiers: [], order: [] };
 }
 
 /**
- * What a move says of two responses if it says all: a letter, a tie, all bad. Null: more is to come.
+ * What a move says of two responses if it says all, under the criterion on screen: a letter, a tie,
+ * all bad. Null: more is to come.
  */
 export function decided(ranking: Ranking, action: Move): Ranking | null {
-  if (ranking.count !== 2 || ranking.criteria.length > 0) return null;
+  if (ranking.count !== 2) return null;
   switch (action.kind) {
     case "letter":
       if (action.card > 1) return null;
@@ -112,12 +121,8 @@ export function decided(ranking: Ranking, action: Move): Ranking | null {
 const placed = (ranking: Ranking, tiers: number[][]): Ranking =>
   ranked({ ...ranking, tiers, order: tiers.flat() });
 
-/** What is left of a ranking when its last key is taken back: what was said beside it. */
-export const undecided = ({ count, criteria, flags, comment }: Ranking): Ranking => ({
-  ...start(count, criteria),
-  flags,
-  comment,
-});
+/** What is left of a ranking when its last key is taken back: what was said before and beside it. */
+export const undecided = (ranking: Ranking): Ranking => ({ ...ranking, ...NO_ANSWER });
 
 /** Why the ranking cannot be sent as it stands, or null if it can. */
 export function whatIsMissing(ranking: Ranking): string | null {
@@ -129,7 +134,10 @@ export function whatIsMissing(ranking: Ranking): string | null {
   return placed === 1 ? "Place at least two responses." : null;
 }
 
-export function move(ranking: Ranking, action: Move): Ranking {
+export const move = (ranking: Ranking, action: Move): Ranking =>
+  decided(ranking, action) ?? inPairs(ranking, moved(ranking, action));
+
+function moved(ranking: Ranking, action: Move): Ranking {
   switch (action.kind) {
     case "letter":
       return typeLetter(ranking, action.card);
@@ -147,6 +155,8 @@ export function move(ranking: Ranking, action: Move): Ranking {
       return ranked(without(ranking, action.card));
     case "step":
       return atStep(ranking, action.step);
+    case "answer":
+      return atStep(move(ranking, action.by), action.step);
     default:
       return judge(ranking, action);
   }
@@ -275,8 +285,9 @@ export function describe(before: Ranking, after: Ranking, submit = "Enter"): str
       ? `All bad. ${submit} ${doesWhat(after)}.`
       : "Cannot judge. Choose a reason.";
   if (after.isTying && !before.isTying) return "Tie: the next letter shares this rank.";
-  const gone = before.tiers.flat().find((card) => tierOf(after, card) < 0);
-  if (gone !== undefined) return `${letterOf(gone)} is unranked.`;
+  const gone = before.tiers.flat().filter((card) => tierOf(after, card) < 0);
+  if (gone.length > 0)
+    return `${gone.map(letterOf).join(" and ")} ${gone.length === 1 ? "is" : "are"} unranked.`;
   const flagged = after.flags.find((card) => !before.flags.includes(card));
   if (flagged !== undefined) return `${letterOf(flagged)} is flagged.`;
   const last = after.order.at(-1);

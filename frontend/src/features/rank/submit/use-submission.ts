@@ -65,7 +65,7 @@ export function useSubmission(
 
   const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
     const revise = reopened === assignment.id;
-    const holdMs = ranking.count === 2 && ranking.criteria.length === 0 ? HOLD_MS : 0;
+    const holdMs = ranking.count === 2 ? HOLD_MS : 0;
     const key = put(author, assignment, { ranking, activeMs, revise, holdMs });
     if (key === null) return;
     become(null);
