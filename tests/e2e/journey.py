@@ -199,14 +199,29 @@ class Journey:
 
     def _expired(self) -> None:
         """Ada's leases run out, and others judge everything."""
+        self._run_out()
+        address = f"/projects/{self.project}/assignments"
+        while (taken := self.workshop.post(address, {})) is not None:
+            self.workshop.post(f"/assignments/{taken['id']}/judgment", {"verdict": "all_bad"})
+
+    def _run_out(self) -> None:
         with self._database() as database, database.write() as session:
             theirs = update(Assignment).where(
                 Assignment.user_id == self.ada.id, Assignment.state == "leased"
             )
             session.execute(theirs.values(expires_at=datetime(2020, 1, 1, tzinfo=UTC)))
-        address = f"/projects/{self.project}/assignments"
-        while (taken := self.workshop.post(address, {})) is not None:
-            self.workshop.post(f"/assignments/{taken['id']}/judgment", {"verdict": "all_bad"})
+
+    def judged_by_others(self, shown: str) -> None:
+        """Ada's leases run out, and somebody judges the comparison that she was shown."""
+        self._run_out()
+        address, taken = f"/projects/{self.project}/assignments", []
+        while (one := self.workshop.post(address, {"held": [t["id"] for t in taken]})) is not None:
+            taken.append(one)
+            if one["comparison"]["prompt"]["messages"][-1]["content"] in shown:
+                break
+        self.workshop.post(f"/assignments/{taken[-1]['id']}/judgment", {"verdict": "all_bad"})
+        rest = [{"assignment_id": t["id"], "expires_at": t["expires_at"]} for t in taken[:-1]]
+        self.workshop.post(f"{address}/release", {"leases": rest})
 
     def _end(self) -> None:
         """The network and the session come back: everything arrives, without a click."""

@@ -64,6 +64,35 @@ def test_a_judgment_that_comes_too_late_is_kept_for_review_and_the_page_says_so(
     expect(note).to_have_count(0)
 
 
+def test_whoever_comes_back_gets_no_comparison_that_others_have_taken(
+    workshop: Workshop, new_journey: NewJourney
+) -> None:
+    journey = new_journey("Away")
+    page = journey.page
+    before = page.get_by_label("Prompt").inner_text()
+    page.get_by_role("link", name="Mine").click()
+    expect(page.get_by_role("heading", name="Mine")).to_be_visible()
+    journey.judged_by_others(before)
+    page.get_by_role("link", name="Rank", exact=True).click()
+    expect(page.get_by_text("This is another comparison.")).to_be_visible()
+    expect(page.get_by_label("Prompt")).to_be_visible()
+    assert page.get_by_label("Prompt").inner_text() != before
+    expect(page.get_by_text("Your lease on this comparison has ended")).to_have_count(0)
+    journey._submit()
+    expect(page.get_by_text("This is another comparison.")).to_have_count(0)
+
+    # What somebody has begun to rank stays.
+    begun = page.get_by_label("Prompt").inner_text()
+    page.keyboard.press("b")
+    expect(page.get_by_label("Response B").get_by_text("1st")).to_be_visible()
+    page.get_by_role("link", name="Mine").click()
+    expect(page.get_by_role("heading", name="Mine")).to_be_visible()
+    journey.judged_by_others(begun)
+    page.get_by_role("link", name="Rank", exact=True).click()
+    expect(page.get_by_text("Your lease on this comparison has ended")).to_be_visible()
+    assert page.get_by_label("Prompt").inner_text() == begun
+
+
 def test_signing_in_happens_over_the_page_and_the_draft_stays(
     workshop: Workshop, new_journey: NewJourney
 ) -> None:

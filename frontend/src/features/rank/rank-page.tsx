@@ -101,6 +101,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
       <OfflineNotes queue={queue} asked={offline} />
       <UnsentNotes userId={userId} />
       {queue.isCurrentLost && !isJudged && <LostNote />}
+      {queue.isTaken && queue.current !== undefined && <TakenNote />}
       {queue.error !== null && <Failure error={queue.error} onRetry={queue.retry} />}
       {queue.isLoading && <Skeleton lines={8} label="Fetching a comparison" />}
       {queue.isExhausted && (
@@ -127,6 +128,18 @@ function LostNote() {
       <span className="grow">
         <b>Your lease on this comparison has ended.</b> Your judgment counts if one is still wanted;
         otherwise it is kept for review.
+      </span>
+    </div>
+  );
+}
+
+function TakenNote() {
+  return (
+    <div className="note" role="status">
+      <Icon name="alert" />
+      <span className="grow">
+        <b>This is another comparison.</b> Your lease on the one before ended while you were away,
+        and other annotators have taken it.
       </span>
     </div>
   );

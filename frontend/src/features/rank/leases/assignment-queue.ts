@@ -20,6 +20,7 @@ import { useKeepAlive } from "./keep-alive";
 import { dropOffline, keepOffline, offlineLeases } from "./offline-leases";
 import { OtherTabs } from "./other-tabs";
 import { reopenedId } from "./reopened";
+import { useTouched } from "./touched";
 
 const PREFETCHED = 3;
 export const MOST_OFFLINE = 10;
@@ -54,6 +55,8 @@ export interface AssignmentQueue {
   readonly current: Assignment | undefined;
   /** Its lease has ended: a judgment counts if one is still wanted. */
   readonly isCurrentLost: boolean;
+  /** Others took the one that was on screen while nobody was there: this is another. */
+  readonly isTaken: boolean;
   readonly isLoading: boolean;
   /** Nothing is left for this annotator. */
   readonly isExhausted: boolean;
@@ -75,6 +78,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   );
   const [offlineIds, setOfflineIds] = useState<ReadonlySet<string>>(new Set());
   const [lost, setLost] = useState<ReadonlySet<string>>(new Set());
+  const [isTaken, setTaken] = useState(false);
   const [isReady, setReady] = useState(false);
   const [isExhausted, setExhausted] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -82,14 +86,17 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   const failuresRef = useRef(0);
   const tabs = useRef<OtherTabs>(null);
 
+  const isTouched = useTouched(leased[0]?.id);
   const granted = useKeepAlive({
     projectId,
     leases: leased.filter(({ id }) => !offlineIds.has(id) && !lost.has(id) && id !== reopenedId()),
     onRenewed: (lease) => setLeased((now) => now.map((one) => (one.id === lease.id ? lease : one))),
     onLost: (id) => {
       setLost((now) => new Set(now).add(id));
-      // The one on screen stays, and so does what somebody has begun to rank.
-      setLeased((now) => now.filter((one, at) => at === 0 || one.id !== id || hasDraft(id)));
+      // What somebody works on stays. Whoever comes back gets none that others have taken.
+      if (hasDraft(id) || isTouched(id)) return;
+      setTaken(leased[0]?.id === id);
+      setLeased((now) => now.filter((one) => one.id !== id));
     },
   });
 
@@ -138,6 +145,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   }, [projectId, leased, isExhausted, error, isReady, granted]);
 
   const advance = useCallback(() => {
+    setTaken(false);
     setLeased(([judged, ...rest]) => {
       if (judged !== undefined) void dropOffline(judged.id);
       return rest;
@@ -185,6 +193,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   return {
     current,
     isCurrentLost: current !== undefined && lost.has(current.id),
+    isTaken,
     isLoading: leased.length === 0 && error === null && !isExhausted,
     isExhausted: leased.length === 0 && isExhausted,
     error: leased.length === 0 ? error : null,

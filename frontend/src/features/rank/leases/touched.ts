@@ -1,0 +1,23 @@
+/** Whether somebody works on the comparison on screen: a key, a click or a scroll, not a mere move. */
+import { useCallback, useEffect, useRef } from "react";
+
+import { IDLE_AFTER_MS } from "./keep-alive";
+
+const INPUTS = ["keydown", "pointerdown", "wheel"] as const;
+
+/** The function returned tells whether one was touched in the last five minutes, while it was shown. */
+export function useTouched(shownId: string | undefined): (id: string) => boolean {
+  const last = useRef<{ readonly id: string; readonly at: number }>(null);
+  useEffect(() => {
+    if (shownId === undefined) return undefined;
+    const touch = () => (last.current = { id: shownId, at: Date.now() });
+    for (const input of INPUTS) window.addEventListener(input, touch, { passive: true });
+    return () => {
+      for (const input of INPUTS) window.removeEventListener(input, touch);
+    };
+  }, [shownId]);
+  return useCallback((id) => {
+    const touched = last.current;
+    return touched?.id === id && Date.now() - touched.at < IDLE_AFTER_MS;
+  }, []);
+}
