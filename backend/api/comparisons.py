@@ -14,12 +14,13 @@ from backend.schemas.comparisons import (
     AskedCriterion,
     ComparisonAnswer,
     ComparisonBody,
+    JudgmentCounts,
     ListedComparison,
     ListedJudgment,
 )
 from backend.schemas.paging import Id, Listing
 from backend.schemas.vocabulary import Role
-from backend.store import prompt_rankings, record_texts
+from backend.store import judgment_counts, prompt_rankings, record_texts
 from backend.store.data import comparisons, judgments, projects
 
 router = api_router("comparisons")
@@ -76,6 +77,15 @@ def list_judgments(
     )
     sees_names = caller.holds_in(project_id, Role.RESEARCHER)
     return record_texts.of_judgments(session, found, viewer=caller.id, sees_names=sees_names)
+
+
+@router.get("/projects/{project_id}/judgments/counts")
+def count_judgments(project_id: str, session: SessionDep) -> JudgmentCounts:
+    """How many judgments count and how many are kept for review, and the former by criterion.
+
+    So many records a snapshot of preferences has that keeps every judgment.
+    """
+    return judgment_counts.of_project(session, project_id)
 
 
 @router.get("/projects/{project_id}/rankings")

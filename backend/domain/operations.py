@@ -105,6 +105,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_comparisons": _reads(Of.PROJECT),
     "list_rankings": _reads(Of.PROJECT)._replace(is_traced=True),
     "list_judgments": _anybody(Of.PROJECT)._replace(is_traced=True),
+    "count_judgments": _reads(Of.PROJECT)._replace(is_heavy=True),
     "agreement": _reads(Of.PROJECT)._replace(is_traced=True),
     "create_snapshot": _runs(Of.PROJECT, 8 * MIB),
     "list_snapshots": _reads(Of.PROJECT),

@@ -213,6 +213,25 @@ class ListedJudgment(JudgmentAnswer):
     responses: dict[str, str] = Field(description="How the placed responses begin, by id.")
 
 
+class CriterionCount(ApiAnswer):
+    """How many judgments were given under a criterion."""
+
+    criterion: str = Field(description="Its name; empty = judgments given without criteria.")
+    judgments: int
+
+
+class JudgmentCounts(ApiAnswer):
+    """How many judgments a project has, and of these how many were given under each criterion.
+
+    `criteria`: those of the project in their order, then others that judgments were given under
+    before, then the judgments that were given without.
+    """
+
+    judgments: int = Field(description="Judgments that count, each in its last revision.")
+    reviews: int = Field(description="Judgments kept for review; `judgments` is without them.")
+    criteria: list[CriterionCount]
+
+
 class OwnJudgmentAnswer(RevisionAnswer):
     """One's own judgment with what was judged, as it was shown, and what one said before."""
 

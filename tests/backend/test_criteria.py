@@ -198,6 +198,17 @@ def test_a_judgment_keeps_the_criteria_that_it_was_asked_for(api: TestClient, pr
         made = api.post(f"/projects/{project}/snapshots", json=body).json()
         frozen[made["criterion"]] = made["counts"]["train"]["records"]
     assert frozen == {"honest": 1, "helpful": 3, "harmless": 2}
+    counts = api.get(f"/projects/{project}/judgments/counts").json()
+    assert counts == {
+        "judgments": 3,
+        "reviews": 0,
+        "criteria": [
+            {"criterion": "honest", "judgments": 1},
+            {"criterion": "helpful", "judgments": 3},
+            {"criterion": "harmless", "judgments": 2},
+            {"criterion": "", "judgments": 0},
+        ],
+    }
     body = {"name": "s", "kind": "preferences", "criterion": ""}
     none = api.post(f"/projects/{project}/snapshots", json=body)
     assert none.status_code == 422
@@ -333,3 +344,36 @@ def test_what_was_judged_before_there_were_criteria_stays(service: Service, stor
     body = {"name": "s", "kind": "preferences", "criterion": ""}
     snapshot = api.post(f"/projects/{project}/snapshots", json=body).json()
     assert snapshot["counts"]["train"]["records"] == 2
+
+
+def test_judgments_are_counted_as_a_snapshot_takes_them(api: TestClient) -> None:
+    project = new_project(api)
+    counts = f"/projects/{project}/judgments/counts"
+    assert api.get(counts).json() == {
+        "judgments": 0,
+        "reviews": 0,
+        "criteria": [{"criterion": "", "judgments": 0}],
+    }
+    first, second = take(api, project), take(api, project)
+    path = f"/assignments/{first['id']}/judgment"
+    api.post(path, json=ranked(first)).raise_for_status()
+    # A revision replaces what it revises; what differs without saying so is kept for review.
+    other = ranked(first) | {"tiers": [[one] for one in reversed(texts(first))]}
+    api.post(path, json=other | {"comment": "again", "revise": True}).raise_for_status()
+    kept = api.post(path, json=other | {"comment": "once more"}).json()
+    assert kept["review_reason"] == "differs"
+    api.patch(f"/projects/{project}", json={"criteria": [HELPFUL]}).raise_for_status()
+    asked = take(api, project)
+    judge(api, asked, rankings=[by("helpful", *[[one] for one in texts(asked)])]).raise_for_status()
+    judge(api, second, **ranked(second)).raise_for_status()
+
+    found = api.get(counts).json()
+    assert (found["judgments"], found["reviews"]) == (3, 1)
+    assert found["criteria"] == [
+        {"criterion": "helpful", "judgments": 1},
+        {"criterion": "", "judgments": 2},
+    ]
+    for one in found["criteria"]:
+        body = {"name": "s", "kind": "preferences", "criterion": one["criterion"]}
+        made = api.post(f"/projects/{project}/snapshots", json=body).json()
+        assert made["counts"]["train"]["records"] == one["judgments"]

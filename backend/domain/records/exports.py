@@ -23,12 +23,16 @@ Row = dict[str, Any]
 
 def check_format(kind: SnapshotKind, name: ExportFormat) -> None:
     """Raise InvalidInput if a snapshot of this kind cannot be written in this format."""
-    if name != "native" and (kind, name) not in _WRITERS:
-        fitting = [known for held, known in _WRITERS if held == kind]
+    if name not in (fitting := formats_of(kind)):
         raise InvalidInput(
             f"the format {name} cannot hold a snapshot of {kind}",
-            advice=f"Use one of: native, {', '.join(fitting)}.",
+            advice=f"Use one of: {', '.join(fitting)}.",
         )
+
+
+def formats_of(kind: SnapshotKind) -> list[ExportFormat]:
+    """The formats that hold a snapshot of this kind."""
+    return ["native", *(known for held, known in _WRITERS if held == kind)]
 
 
 def rows(kind: SnapshotKind, name: ExportFormat, line: str) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { request } from "./client";
-import type { Listing, OwnJudgment, PromptRankings } from "./types";
+import type { JudgmentCounts, Listing, OwnJudgment, PromptRankings } from "./types";
 
 const PAGE = 20;
 
@@ -23,6 +23,14 @@ export const ownJudgmentPages = (projectId: string, words: string) =>
       ownJudgments(projectId, { limit: PAGE, cursor: pageParam, q: words || null }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
+  });
+
+/** How many judgments count, by criterion, and how many are kept for review. */
+export const judgmentCountsQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ["project", projectId, "judgments", "counts"],
+    queryFn: ({ signal }) =>
+      request<JudgmentCounts>(`/projects/${projectId}/judgments/counts`, { signal }),
   });
 
 /** What somebody said of one comparison: the judgment that counts, else the one kept for review. */

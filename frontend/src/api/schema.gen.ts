@@ -456,6 +456,19 @@ export interface components {
             question: string;
         };
         /**
+         * CriterionCount
+         * @description How many judgments were given under a criterion.
+         */
+        CriterionCount: {
+            /**
+             * Criterion
+             * @description Its name; empty = judgments given without criteria.
+             */
+            criterion: string;
+            /** Judgments */
+            judgments: number;
+        };
+        /**
          * CriterionRanking
          * @description A ranking under one criterion; `tiers` best first, ties share a tier.
          */
@@ -1366,6 +1379,27 @@ export interface components {
              * @default false
              */
             revise: boolean;
+        };
+        /**
+         * JudgmentCounts
+         * @description How many judgments a project has, and of these how many were given under each criterion.
+         *
+         *     `criteria`: those of the project in their order, then others that judgments were given under
+         *     before, then the judgments that were given without.
+         */
+        JudgmentCounts: {
+            /**
+             * Judgments
+             * @description Judgments that count, each in its last revision.
+             */
+            judgments: number;
+            /**
+             * Reviews
+             * @description Judgments kept for review; `judgments` is without them.
+             */
+            reviews: number;
+            /** Criteria */
+            criteria: components["schemas"]["CriterionCount"][];
         };
         /**
          * KeyAnswer

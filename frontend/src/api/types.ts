@@ -34,6 +34,7 @@ export type ListedResponse = Schemas["ListedResponse"];
 export type ListedComparison = Schemas["ListedComparison"];
 export type Assignment = Schemas["AssignmentAnswer"];
 export type Judgment = Schemas["JudgmentAnswer"];
+export type JudgmentCounts = Schemas["JudgmentCounts"];
 export type ListedJudgment = Schemas["ListedJudgment"];
 export type OwnJudgment = Schemas["OwnJudgmentAnswer"];
 export type JudgmentBody = Schemas["JudgmentBody"];

@@ -75,8 +75,8 @@ function NotSignedOut(props: {
         </p>
         <Failure error={props.refusal} />
         <p>
-          Try again when Podium answers. If you have to leave before, delete the cookies of this
-          site in the settings of your browser.
+          Try again when Podium answers. If you have to leave before, lock the computer or delete
+          the cookies of this site; most browsers then delete unsent judgments, too.
         </p>
       </div>
     </Dialog>

@@ -1,119 +1,27 @@
 /** Frozen, hashed data: freeze it, look at its counts, export it. */
 import { useQuery } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { Link, useSearchParams } from "react-router";
 
 import { address } from "@/api/client";
-import { freezeSnapshot, snapshotsQuery } from "@/api/projects";
-import type { Aggregation, Snapshot, SnapshotBody } from "@/api/types";
-import { CreateForm, NameField } from "@/components/form/create-form";
-import { CriterionChoice } from "@/components/form/criterion-choice";
-import { HeldOutField } from "@/components/form/held-out-field";
+import { snapshotsQuery } from "@/api/projects";
+import type { Snapshot } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { plural, shortHash, words } from "@/lib/format";
 
-type Kind = SnapshotBody["kind"];
+import { FreezeDialog, isKind, type Kind } from "./freezing/freeze-dialog";
 
-const KINDS: readonly (readonly [Kind, string])[] = [
-  ["prompts", "Prompts"],
-  ["demonstrations", "Demonstrations"],
-  ["preferences", "Preferences"],
-  ["solutions", "Solutions"],
-];
-
-/** What becomes of several judgments of one comparison; docs/data.md says how. */
-const AGGREGATIONS: Record<Aggregation, string> = {
-  none: "Keep every judgment",
-  ranked_pairs: "One ranking, by ranked pairs",
-  bradley_terry: "One ranking, by Bradley-Terry strengths",
-  crowd_bradley_terry: "One ranking, reliable annotators count more (Crowd-BT)",
+/** Every one that the server writes for a kind; docs/data.md says what is in each. */
+const FORMATS: Readonly<Record<string, readonly string[]>> = {
+  prompts: ["native", "trl", "openrlhf"],
+  demonstrations: ["native", "trl", "trl-implicit", "openrlhf"],
+  preferences: ["native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"],
+  solutions: ["native", "trl"],
 };
-
-const FORMATS = ["native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"] as const;
-
-const isKind = (text: string | null): text is Kind => KINDS.some(([kind]) => kind === text);
-
-function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => void }) {
-  const [name, setName] = useState("");
-  const [kind, setKind] = useState(props.kind);
-  const [percent, setPercent] = useState("10");
-  const [seed, setSeed] = useState("0");
-  const [aggregation, setAggregation] = useState<Aggregation>("none");
-  const [criterion, setCriterion] = useState<string | null>(null);
-  const ids = [useId(), useId()] as const;
-  const freeze = () =>
-    freezeSnapshot(props.projectId, {
-      name: name.trim(),
-      kind,
-      heldout_fraction: Number(percent) / 100,
-      seed: Number(seed),
-      aggregation: kind === "preferences" ? aggregation : "none",
-      criterion: kind === "preferences" ? criterion : null,
-    });
-  return (
-    <CreateForm
-      create={freeze}
-      list={["project", props.projectId, "snapshots"]}
-      verb={
-        <>
-          <Icon name="lock" /> Freeze
-        </>
-      }
-      isComplete={name.trim() !== ""}
-      dialog={{ title: "Freeze a snapshot", onClose: props.onClose }}
-    >
-      <p className="muted">
-        The snapshot contains every record of this kind as it is now. Later changes to the data do
-        not change the snapshot.
-      </p>
-      <Segmented label="Kind" value={kind} options={KINDS} onChange={setKind} />
-      <NameField value={name} onChange={setName} />
-      {kind === "preferences" && (
-        <CriterionChoice projectId={props.projectId} value={criterion} onChange={setCriterion} />
-      )}
-      {kind === "preferences" && (
-        <div className="field">
-          <label htmlFor={ids[0]}>Several judgments of one comparison</label>
-          <select
-            id={ids[0]}
-            className="input"
-            value={aggregation}
-            onChange={(event) => setAggregation(event.target.value as Aggregation)}
-          >
-            {Object.entries(AGGREGATIONS).map(([way, label]) => (
-              <option key={way} value={way}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </div>
-      )}
-      <div className="pair">
-        <HeldOutField
-          hint="All records of a prompt go to the same split."
-          value={percent}
-          onChange={setPercent}
-        />
-        <div className="field">
-          <label htmlFor={ids[1]}>Split seed</label>
-          <input
-            id={ids[1]}
-            className="input"
-            type="number"
-            min={0}
-            value={seed}
-            onChange={(event) => setSeed(event.target.value)}
-          />
-        </div>
-      </div>
-    </CreateForm>
-  );
-}
 
 /** Counted in comparisons, beside what the records hold. */
 const MERGED = new Set(["apart", "outvoted"]);
@@ -149,8 +57,7 @@ function MergedNotes({ snapshot }: { snapshot: Snapshot }) {
 }
 
 function Export({ snapshot }: { snapshot: Snapshot }) {
-  const [format, setFormat] = useState<(typeof FORMATS)[number]>("native");
-  const formats = snapshot.kind === "preferences" ? FORMATS : (["native"] as const);
+  const [format, setFormat] = useState("native");
   const href = address(`/snapshots/${snapshot.id}/export`, { format });
   return (
     <span className="row export">
@@ -158,9 +65,9 @@ function Export({ snapshot }: { snapshot: Snapshot }) {
         className="input"
         aria-label={`Format of ${snapshot.name}`}
         value={format}
-        onChange={(event) => setFormat(event.target.value as typeof format)}
+        onChange={(event) => setFormat(event.target.value)}
       >
-        {formats.map((name) => (
+        {(FORMATS[snapshot.kind] ?? ["native"]).map((name) => (
           <option key={name}>{name}</option>
         ))}
       </select>

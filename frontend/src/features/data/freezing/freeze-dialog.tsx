@@ -1,0 +1,175 @@
+/** What is frozen: the kind, whose judgments, what becomes of several, and how they are split. */
+import { useQuery } from "@tanstack/react-query";
+import { useId, useState } from "react";
+
+import { judgmentCountsQuery } from "@/api/judgments";
+import { freezeSnapshot, projectQuery } from "@/api/projects";
+import type { Aggregation, JudgmentCounts, SnapshotBody } from "@/api/types";
+import { CreateForm, NameField } from "@/components/form/create-form";
+import { HeldOutField } from "@/components/form/held-out-field";
+import { Icon } from "@/components/icons";
+import { Segmented } from "@/components/segmented";
+import { plural } from "@/lib/format";
+
+import {
+  choicesOf,
+  countUnder,
+  firstWithAny,
+  judgmentsTaken,
+  recordsTaken,
+  WITHOUT,
+} from "./taken";
+
+export type Kind = SnapshotBody["kind"];
+
+const KINDS: readonly (readonly [Kind, string])[] = [
+  ["prompts", "Prompts"],
+  ["demonstrations", "Demonstrations"],
+  ["preferences", "Preferences"],
+  ["solutions", "Solutions"],
+];
+
+export const isKind = (text: string | null): text is Kind => KINDS.some(([kind]) => kind === text);
+
+/** What becomes of several judgments of one comparison; docs/data.md says how. */
+const AGGREGATIONS: Record<Aggregation, string> = {
+  none: "Keep every judgment",
+  ranked_pairs: "One ranking, by ranked pairs",
+  bradley_terry: "One ranking, by Bradley-Terry strengths",
+  crowd_bradley_terry: "One ranking, reliable annotators count more (Crowd-BT)",
+};
+
+/** What the snapshot would take; `sentence` is null until it is known, `isNone` if that is nothing. */
+function useTaken(projectId: string, kind: Kind, chosen: string | null) {
+  const counts = useQuery({
+    ...judgmentCountsQuery(projectId),
+    staleTime: 0,
+    enabled: kind === "preferences",
+  }).data;
+  const project = useQuery(projectQuery(projectId)).data;
+  const criterion = chosen ?? (counts === undefined ? null : firstWithAny(counts));
+  if (kind !== "preferences")
+    return {
+      counts: undefined,
+      criterion: null,
+      isNone: project?.counts?.[kind] === 0,
+      sentence: project === undefined ? null : recordsTaken(kind, project.counts),
+    };
+  return {
+    counts,
+    criterion,
+    isNone: counts !== undefined && countUnder(counts, criterion ?? WITHOUT) === 0,
+    sentence: counts === undefined ? null : judgmentsTaken(counts, criterion ?? WITHOUT),
+  };
+}
+
+export function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [kind, setKind] = useState(props.kind);
+  const [percent, setPercent] = useState("10");
+  const [seed, setSeed] = useState("0");
+  const [aggregation, setAggregation] = useState<Aggregation>("none");
+  const [chosen, setCriterion] = useState<string | null>(null);
+  const id = useId();
+  const { counts, criterion, isNone, sentence } = useTaken(props.projectId, kind, chosen);
+  const freeze = () =>
+    freezeSnapshot(props.projectId, {
+      name: name.trim(),
+      kind,
+      heldout_fraction: Number(percent) / 100,
+      seed: Number(seed),
+      aggregation: kind === "preferences" ? aggregation : "none",
+      criterion,
+    });
+  return (
+    <CreateForm
+      create={freeze}
+      list={["project", props.projectId, "snapshots"]}
+      verb={
+        <>
+          <Icon name="lock" /> Freeze
+        </>
+      }
+      isComplete={name.trim() !== "" && !isNone}
+      dialog={{ title: "Freeze a snapshot", onClose: props.onClose }}
+    >
+      <p className="muted" role="status">
+        {sentence} Later changes to the data do not change the snapshot.
+      </p>
+      <Segmented label="Kind" value={kind} options={KINDS} onChange={setKind} />
+      <NameField value={name} onChange={setName} />
+      {counts !== undefined && (
+        <CriterionField counts={counts} value={criterion ?? WITHOUT} onChange={setCriterion} />
+      )}
+      {kind === "preferences" && <AggregationField value={aggregation} onChange={setAggregation} />}
+      <div className="pair">
+        <HeldOutField
+          hint="All records of a prompt go to the same split."
+          value={percent}
+          onChange={setPercent}
+        />
+        <div className="field">
+          <label htmlFor={id}>Split seed</label>
+          <input
+            id={id}
+            className="input"
+            type="number"
+            min={0}
+            value={seed}
+            onChange={(event) => setSeed(event.target.value)}
+          />
+        </div>
+      </div>
+    </CreateForm>
+  );
+}
+
+/** Criteria that the project no longer has can be chosen, too, as long as judgments have them. */
+function CriterionField(props: {
+  counts: JudgmentCounts;
+  value: string;
+  onChange: (criterion: string) => void;
+}) {
+  const id = useId();
+  const choices = choicesOf(props.counts);
+  if (choices.length === 0) return null;
+  return (
+    <div className="field">
+      <label htmlFor={id}>Criterion</label>
+      <select
+        id={id}
+        className="input"
+        value={props.value}
+        onChange={(event) => props.onChange(event.target.value)}
+      >
+        {choices.map(({ criterion, judgments }) => (
+          <option key={criterion} value={criterion} disabled={judgments === 0}>
+            {criterion === WITHOUT ? "judged without criteria" : criterion}:{" "}
+            {judgments === 0 ? "no judgments" : plural(judgments, "judgment")}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function AggregationField(props: { value: Aggregation; onChange: (way: Aggregation) => void }) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>Several judgments of one comparison</label>
+      <select
+        id={id}
+        className="input"
+        value={props.value}
+        onChange={(event) => props.onChange(event.target.value as Aggregation)}
+      >
+        {Object.entries(AGGREGATIONS).map(([way, label]) => (
+          <option key={way} value={way}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
