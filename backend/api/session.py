@@ -7,7 +7,7 @@ from fastapi import Request, Response
 from backend import auth
 from backend.deps import Now, SessionDep, SettingsDep
 from backend.domain.access import Caller
-from backend.errors import NotSignedIn, TooManyTries
+from backend.errors import Forbidden, NotSignedIn, TooManyTries
 from backend.phases import Phases, credentials_of
 from backend.pressure.passwords import Passwords
 from backend.pressure.sign_in_delay import SignInDelay
@@ -16,6 +16,7 @@ from backend.routes import api_router
 from backend.schemas.people import SignIn, UserAnswer
 from backend.settings import Settings
 from backend.store.people import users
+from backend.store.people.users import PasswordHash
 
 router = api_router("session")
 
@@ -24,7 +25,11 @@ router = api_router("session")
 async def sign_in(
     body: SignIn, response: Response, phases: Phases, settings: SettingsDep, at: Now
 ) -> UserAnswer:
-    """Exchange the token of a sign-in link, or e-mail and password, for a session cookie."""
+    """Exchange the token of a sign-in link, or e-mail and password, for a session cookie.
+
+    After the right password of a deactivated account it is a 403 with `deactivated_user_id`; after
+    a wrong one nobody learns that there is such an account.
+    """
     request = phases.request
     check_origin(request)
     async with refusing_late(TooManyTries):
@@ -89,7 +94,10 @@ class _Proven(NamedTuple):
 
 
 async def _proven(body: SignIn, phases: Phases) -> _Proven:
-    """Check e-mail and password, holding nothing. Raises NotSignedIn or TooManyTries."""
+    """Check e-mail and password, holding nothing.
+
+    Raises NotSignedIn, TooManyTries, and Forbidden for the right password of who is deactivated.
+    """
     state = phases.request.app.state
     passwords: Passwords = state.passwords
     delay: SignInDelay = state.sign_in_delay
@@ -97,21 +105,36 @@ async def _proven(body: SignIn, phases: Phases) -> _Proven:
     address: str = phases.request.scope["podium.address"]
     with delay.trying(address, email) as this:
         found = await phases.read(lambda session: users.password_hash(session, email))
-        user_id, kept = found or (None, None)
+        kept = found.hash if found is not None else None
+        # As long for nobody, and for who is deactivated, as for everybody else.
         this.fits = await passwords.fits(kept, password, person=address)
-    if not this.fits or user_id is None or kept is None:
+    if not this.fits or found is None or kept is None:
         raise _wrong()
+    _must_be_active(found)
     renewed = await passwords.renewed(kept, password, person=address)
-    return _Proven(email, user_id, kept, renewed)
+    return _Proven(email, found.user_id, kept, renewed)
 
 
 def _still(session: SessionDep, proven: _Proven) -> str:
     """The user, whose address and password are what they were when the password was checked."""
-    if users.password_hash(session, proven.email) != (proven.user_id, proven.hash):
+    found = users.password_hash(session, proven.email)
+    if found is None or (found.user_id, found.hash) != (proven.user_id, proven.hash):
         raise _wrong()
+    _must_be_active(found)
     if proven.renewed is not None:
         users.change(session, proven.user_id, password_hash=proven.renewed)
     return proven.user_id
+
+
+def _must_be_active(found: PasswordHash) -> None:
+    """Raise Forbidden for a deactivated account; only after its password has fitted."""
+    if not found.is_active:
+        raise Forbidden(
+            "this account is deactivated",
+            advice="Ask whoever leads the project to activate it again. Judgments that are not "
+            "sent yet stay in the browser in which they were made, and can be downloaded there.",
+            deactivated_user_id=found.user_id,
+        )
 
 
 def _wrong() -> NotSignedIn:

@@ -14,6 +14,7 @@ from backend.errors import Forbidden
 from backend.pressure.turns import REFUSE_AFTER_S
 from backend.schemas.vocabulary import Role
 from tests.backend.conftest import Service
+from tests.backend.test_audit_chain import traced
 from tests.backend.test_session import ORIGIN
 
 NewUser = Callable[..., tuple[TestClient, dict[str, Any]]]
@@ -61,8 +62,6 @@ def test_a_deactivated_person_is_out_at_once(service: Service) -> None:
     assert theirs.get("/me").status_code == 401
     assert child.get("/me").status_code == 401
     assert signed_in.get("/api/v1/me").status_code == 401
-    body = {"email": "a@x.test", "password": PASSWORD}
-    assert service.anonymous().post("/api/v1/session", json=body).status_code == 401
     assert user not in [one["id"] for one in admin.get("/users").json()["items"]]
     gone = admin.get("/users", params={"is_active": False}).json()["items"]
     assert [one["id"] for one in gone] == [user]
@@ -72,6 +71,30 @@ def test_a_deactivated_person_is_out_at_once(service: Service) -> None:
     assert theirs.get("/me").status_code == 401
     assert signed_in.get("/api/v1/me").status_code == 401
     assert browser(service, "a@x.test").get("/api/v1/me").status_code == 200
+
+
+def test_only_the_right_password_is_told_of_a_deactivated_account(service: Service) -> None:
+    admin = service.client()
+    user = person(admin, "a@x.test", "annotator")
+    admin.patch(f"/users/{user}", json={"is_active": False}).raise_for_status()
+    asking = service.anonymous()
+
+    def sign_in(email: str, password: str) -> Any:
+        return asking.post("/api/v1/session", json={"email": email, "password": password})
+
+    wrong, unknown = sign_in("a@x.test", "wrong horse battery"), sign_in("b@x.test", PASSWORD)
+    assert (wrong.status_code, unknown.status_code) == (401, 401)
+    assert wrong.json()["detail"] == unknown.json()["detail"]
+    assert "deactivated" not in wrong.text
+
+    told = sign_in("a@x.test", PASSWORD)
+    assert (told.status_code, told.json()["deactivated_user_id"]) == (403, user)
+    assert told.json()["detail"] == "this account is deactivated"
+    assert "Ask whoever leads the project" in told.json()["advice"]
+    assert "set-cookie" not in told.headers
+    assert asking.get("/api/v1/me").status_code == 401
+    outcomes = {line["data"]["outcome"] for line in traced(service, "sign_in")}
+    assert outcomes == {"401", "403"}
 
 
 def test_a_role_taken_away_is_gone_with_the_next_request(

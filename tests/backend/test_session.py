@@ -180,7 +180,7 @@ def test_a_hash_of_older_parameters_is_renewed_and_never_in_the_way(
     with database.read() as session:
         found = users.password_hash(session, email)
     assert found is not None
-    kept = found[1]
+    kept = found.hash
     assert (kept == older) == is_busy
     monkeypatch.undo()
     assert light_service.anonymous().post("/api/v1/session", json=body).status_code == 201

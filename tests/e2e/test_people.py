@@ -1,5 +1,7 @@
 """From names to first judgments: invite, come in by the link, read the guidelines, rank."""
 
+import json
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -206,6 +208,46 @@ def test_the_way_in_leads_through_practice_which_is_tried_until_it_is_passed(
     expect(lead.get_by_role("row", name="Edda")).to_contain_text("passed")
 
     change_password(page)
+    context.close()
+
+
+def test_who_is_deactivated_is_told_so_and_keeps_what_was_not_sent(
+    workshop: Workshop, browser: Browser
+) -> None:
+    project = workshop.new_project("Deactivated", guidelines="")
+    workshop.comparisons(project, 6)
+    body = {"people": [{"name": "Fee"}], "role": "annotator"}
+    (made,) = workshop.post(f"/projects/{project}/invitations", body)["items"]
+    context = open_window(browser, base_url=workshop.url)
+    page = context.new_page()
+    come_in(page, f"/invitation#token={made['token']}", "fee@example.org")
+    expect(page.get_by_text(RESPONSES[0])).to_be_visible()
+    context.set_offline(True)
+    page.keyboard.type("abcd")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 judgment not sent yet.")).to_be_visible()
+    members = workshop.get(f"/projects/{project}/members")["items"]
+    user = next(one["id"] for one in members if one["name"] == "Fee")
+    workshop.client.patch(f"/users/{user}", json={"is_active": False}).raise_for_status()
+    context.set_offline(False)
+
+    # Over the page that is still open, and where a new tab asks to sign in.
+    for _ in range(2):
+        page.get_by_label("E-mail").fill("fee@example.org")
+        page.get_by_label("Password").fill("wrong horse battery")
+        page.locator("form").get_by_role("button", name="Sign in").click()
+        expect(page.get_by_text("The e-mail address or the password is wrong.")).to_be_visible()
+        page.get_by_label("Password").fill(PASSWORD)
+        page.locator("form").get_by_role("button", name="Sign in").click()
+        expect(page.get_by_text("This account is deactivated.")).to_be_visible()
+        left = page.locator("form").get_by_role("status")
+        expect(left).to_contain_text("A judgment of yours is not sent.")
+        with page.expect_download() as download:
+            left.get_by_role("button", name="Download").click()
+        kept = json.loads(download.value.path().read_bytes())
+        assert [one["user_id"] for one in kept["judgments"]] == [user]
+        page.goto("about:blank")
+        page.goto(f"{workshop.url}/projects/{project}/rank")
     context.close()
 
 

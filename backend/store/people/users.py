@@ -6,6 +6,7 @@ passwords and never a password.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
@@ -19,6 +20,14 @@ from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import Project
 from backend.store.tables.people import Membership, User
+
+
+class PasswordHash(NamedTuple):
+    """What a sign-in is checked against: None for whoever has no password."""
+
+    user_id: str
+    hash: str | None
+    is_active: bool
 
 
 def create(
@@ -144,12 +153,12 @@ def change(
     session.flush()
 
 
-def password_hash(session: Session, email: str) -> tuple[str, str | None] | None:
-    """Id and password hash of the active user with this address."""
+def password_hash(session: Session, email: str) -> PasswordHash | None:
+    """The password hash of the user with this address, active or not."""
     row = session.execute(
-        select(User.id, User.password_hash).where(User.email == email.lower(), User.is_active)
+        select(User.id, User.password_hash, User.is_active).where(User.email == email.lower())
     ).one_or_none()
-    return None if row is None else (row[0], row[1])
+    return None if row is None else PasswordHash(*row)
 
 
 def own_password_hash(session: Session, user_id: str) -> str | None:

@@ -32,6 +32,7 @@ interface ProblemDetails {
   detail?: string;
   advice?: string | null;
   request_id?: string | null;
+  deactivated_user_id?: string;
 }
 
 /** What the API said was wrong; status 0 means that no answer came. */
@@ -41,6 +42,8 @@ export class Problem extends Error {
   readonly advice: string | null;
   readonly requestId: string | null;
   readonly retryAfterS: number | null;
+  /** Of a sign-in with the right password: whose account is deactivated. */
+  readonly deactivatedUserId: string | null;
 
   constructor(status: number, details: ProblemDetails, retryAfterS: number | null = null) {
     super(details.detail ?? details.title ?? "The request failed.");
@@ -49,6 +52,7 @@ export class Problem extends Error {
     this.advice = details.advice ?? null;
     this.requestId = details.request_id ?? null;
     this.retryAfterS = retryAfterS;
+    this.deactivatedUserId = details.deactivated_user_id ?? null;
   }
 
   /** Sending the same again later may work. */

@@ -9,6 +9,7 @@ import { ProjectPages } from "./project-pages";
 import { ModelRedirect, ProjectRedirect, RunRedirect } from "./redirects";
 import { queryClient } from "./query-client";
 import { Shell } from "./shell";
+import { UnsentOf } from "./unsent-of";
 
 const loading = () => <Skeleton lines={6} />;
 
@@ -97,9 +98,10 @@ const router = createBrowserRouter([
     path: "/sign-in",
     errorElement: <Crash />,
     hydrateFallbackElement: loading(),
-    lazy: async () => ({
-      Component: (await import("@/features/sign-in/sign-in-page")).SignInPage,
-    }),
+    lazy: async () => {
+      const { SignInPage } = await import("@/features/sign-in/sign-in-page");
+      return { element: <SignInPage unsentOf={UnsentOf} /> };
+    },
   },
   {
     path: "/invitation",

@@ -8,6 +8,8 @@ import { Dialog } from "@/components/dialog";
 import { Icon } from "@/components/icons";
 import { PasswordForm } from "@/components/form/password-form";
 
+import { UnsentOf } from "./unsent-of";
+
 /** What was refused without a session is asked for again; of another person nothing stays. */
 function useReturn(before: User) {
   const client = useQueryClient();
@@ -37,7 +39,7 @@ export function SignedOut({ user }: { user: User }) {
       </div>
       {isAsking && (
         <Dialog title="Sign in to continue" onClose={() => setAsking(false)}>
-          <PasswordForm className="sign-in-again" onSignedIn={comeBack}>
+          <PasswordForm className="sign-in-again" onSignedIn={comeBack} unsentOf={UnsentOf}>
             <p className="muted">
               Your session as {user.name} has ended. This page keeps your work. To use a sign-in
               link, open it in another tab: this page notices when you come back.

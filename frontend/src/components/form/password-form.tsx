@@ -1,7 +1,8 @@
 /** E-mail and password: on the page that signs in, and in the dialog over a page that goes on. */
 import { useMutation } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
+import { useState, type ComponentType, type ReactNode } from "react";
 
+import { Problem } from "@/api/client";
 import { signInWithPassword } from "@/api/session";
 import type { User } from "@/api/types";
 
@@ -12,7 +13,10 @@ export function PasswordForm(props: {
   children: ReactNode;
   className?: string;
   onSignedIn: (user: User) => unknown;
+  /** What is left here to a person whose account is deactivated. */
+  unsentOf: ComponentType<{ userId: string }>;
 }) {
+  const { unsentOf: UnsentOf } = props;
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const signIn = useMutation({
@@ -55,6 +59,9 @@ export function PasswordForm(props: {
         )}
       </Field>
       {signIn.error !== null && <Failure error={signIn.error} />}
+      {signIn.error instanceof Problem && signIn.error.deactivatedUserId !== null && (
+        <UnsentOf userId={signIn.error.deactivatedUserId} />
+      )}
       <button type="submit" className="btn primary centred" disabled={signIn.isPending}>
         Sign in
       </button>

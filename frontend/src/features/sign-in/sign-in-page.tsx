@@ -2,7 +2,7 @@
 import "./sign-in.css";
 
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useState, type ComponentType } from "react";
 import { useLocation, useNavigate, useSearchParams } from "react-router";
 
 import { Problem } from "@/api/client";
@@ -11,6 +11,8 @@ import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { PasswordForm } from "@/components/form/password-form";
 import { Failure, Skeleton } from "@/components/states";
+
+type UnsentOf = ComponentType<{ userId: string }>;
 
 /** A link works once, and React may run an effect twice: one exchange per token. */
 const exchanges = new Map<string, Promise<User>>();
@@ -33,7 +35,8 @@ function useAfterSignIn() {
   };
 }
 
-export function SignInPage() {
+/** `unsentOf`: what is left here to a person whose account is deactivated. */
+export function SignInPage({ unsentOf }: { unsentOf: UnsentOf }) {
   const { hash } = useLocation();
   const token = new URLSearchParams(hash.slice(1)).get("token");
   return (
@@ -43,13 +46,17 @@ export function SignInPage() {
           <Icon name="logo" />
           <h1>Podium</h1>
         </header>
-        {token === null ? <SignInForm /> : <TokenExchange token={token} />}
+        {token === null ? (
+          <SignInForm unsentOf={unsentOf} />
+        ) : (
+          <TokenExchange token={token} unsentOf={unsentOf} />
+        )}
       </div>
     </main>
   );
 }
 
-function TokenExchange({ token }: { token: string }) {
+function TokenExchange({ token, unsentOf }: { token: string; unsentOf: UnsentOf }) {
   const afterSignIn = useAfterSignIn();
   const [error, setError] = useState<unknown>(null);
   useEffect(() => {
@@ -78,14 +85,14 @@ function TokenExchange({ token }: { token: string }) {
           <code className="mono nowrap">podium sign-in</code>
         </div>
       </div>
-      <SignInForm />
+      <SignInForm unsentOf={unsentOf} />
     </>
   );
 }
 
-function SignInForm() {
+function SignInForm({ unsentOf }: { unsentOf: UnsentOf }) {
   return (
-    <PasswordForm className="card" onSignedIn={useAfterSignIn()}>
+    <PasswordForm className="card" onSignedIn={useAfterSignIn()} unsentOf={unsentOf}>
       <p className="muted">
         Open the sign-in link that Podium printed when it started, or sign in with the e-mail and
         password of your account.

@@ -11,7 +11,7 @@ const REASONS = {
   offline:
     "Podium cannot be reached. What is not sent is saved in this browser and will be sent automatically.",
   "signed-out":
-    "You are signed out. What is not sent is saved in this browser and will be sent when you sign in.",
+    "You are signed out. What is not sent is saved in this browser and will be sent when you have signed in again.",
 } as const;
 
 const IN_REVIEW: Readonly<Record<Reviewed["reason"], string>> = {
