@@ -94,6 +94,37 @@ def interval_of_rate(clusters: Clusters) -> Interval | None:
     return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
+def interval_of_gain(gained: Clusters, lost: Clusters) -> Interval | None:
+    """The interval of the rate gained less the rate lost, of the same values with equal weights.
+
+    From the intervals of both rates and their correlation over clusters (Zou and Donner 2008,
+    Statistics in Medicine 27, eq. 5): that of the mean difference is a point where nothing changed.
+    None with fewer than two clusters.
+    """
+    up, down = interval_of_rate(gained), interval_of_rate(lost)
+    if up is None or down is None:
+        return None
+    gain, alike = gained.mean - lost.mean, _correlation(gained, lost)
+    return (
+        max(-1.0, gain - _reach(gained.mean - up[0], down[1] - lost.mean, alike)),
+        min(1.0, gain + _reach(up[1] - gained.mean, lost.mean - down[0], alike)),
+    )
+
+
+def _reach(ours: float, theirs: float, alike: float) -> float:
+    return math.sqrt(max(0.0, ours * ours - 2 * alike * ours * theirs + theirs * theirs))
+
+
+def _correlation(ours: Clusters, theirs: Clusters) -> float:
+    """Of the moves of two rates over the same clusters; 0 where one does not vary."""
+    pairs = [
+        (a - ours.mean * w, b - theirs.mean * w)
+        for a, b, w in zip(ours.sums, theirs.sums, ours.weights, strict=True)
+    ]
+    scale = math.fsum(a * a for a, _ in pairs) * math.fsum(b * b for _, b in pairs)
+    return math.fsum(a * b for a, b in pairs) / math.sqrt(scale) if scale > 0 else 0.0
+
+
 def _observations(variance: float, spread: float, n: int) -> float:
     """Count the observations that give this variance, at least one for each of the `n` clusters:
     values cannot depend on each other more than fully.

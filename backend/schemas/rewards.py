@@ -41,6 +41,8 @@ class RewardTerm(BaseModel):
 
     # Whether it compares responses with the reference of their prompt.
     needs_reference: ClassVar[bool] = False
+    # Whether every score lies between 0 and 1, whatever the response.
+    is_share: ClassVar[bool] = False
 
     weight: float = Field(
         1.0, ge=-1000, le=1000, description="Weight of this term in the reward sum."
@@ -68,6 +70,8 @@ class ModelReward(RewardTerm):
 class ProcessReward(RewardTerm):
     """The probability (0 to 1) that the steps are right, by a trained process reward model."""
 
+    is_share: ClassVar[bool] = True
+
     kind: Literal["process"] = "process"
     process_model: Annotated[Reference, PointsTo(ModelKind.PROCESS_MODEL)] = Field(
         description="A process reward model from the registry."
@@ -81,6 +85,8 @@ class ProcessReward(RewardTerm):
 
 class LengthReward(RewardTerm):
     """1 if the response has low to high words; falls linearly to 0 at 0 and at 2 x high words."""
+
+    is_share: ClassVar[bool] = True
 
     kind: Literal["length"] = "length"
     low: int = Field(1, ge=0, le=100_000, description="Fewest words that score 1.")
@@ -98,6 +104,8 @@ class LengthReward(RewardTerm):
 
 class RegexReward(RewardTerm):
     """1 where the pattern is found in the response, else 0; each search has a time limit."""
+
+    is_share: ClassVar[bool] = True
 
     kind: Literal["regex"] = "regex"
     pattern: str = Field(min_length=1, max_length=500, description="Python regular expression.")
@@ -122,11 +130,15 @@ class RegexReward(RewardTerm):
 class FinishedReward(RewardTerm):
     """1 where the response ended by itself, 0 where the token limit cut it."""
 
+    is_share: ClassVar[bool] = True
+
     kind: Literal["finished"] = "finished"
 
 
 class KnightsReward(RewardTerm):
     """1 if every role in a puzzle of Knights and Knaves is named correctly, else 0."""
+
+    is_share: ClassVar[bool] = True
 
     kind: Literal["knights"] = "knights"
     score: Literal["exact", "partial"] = Field(
@@ -140,6 +152,7 @@ class MathReward(RewardTerm):
     """1 if the answer in the response is the prompt's reference, however it is written, else 0."""
 
     needs_reference: ClassVar[bool] = True
+    is_share: ClassVar[bool] = True
 
     kind: Literal["math"] = "math"
     answer: Literal["any", "boxed", "tag", "phrase"] = Field(
@@ -161,6 +174,8 @@ class MathReward(RewardTerm):
 
 class FormatReward(RewardTerm):
     """1 if the response consists of the tags, in their order, and nothing else; otherwise 0."""
+
+    is_share: ClassVar[bool] = True
 
     kind: Literal["format"] = "format"
     tags: str = Field(
@@ -193,6 +208,7 @@ class SetMatchReward(RewardTerm):
     """How far the items listed match those of the reference; a response passes at score 1."""
 
     needs_reference: ClassVar[bool] = True
+    is_share: ClassVar[bool] = True
 
     kind: Literal["set_match"] = "set_match"
     score: Literal["f1", "recall", "exact"] = Field(
@@ -214,6 +230,8 @@ class SetMatchReward(RewardTerm):
 class LanguageReward(RewardTerm):
     """The share of words in the language wanted (R1's language consistency); 0 for no text."""
 
+    is_share: ClassVar[bool] = True
+
     kind: Literal["language"] = "language"
     language: Language = Field(
         "prompt", description="The language wanted; prompt = that of the prompt."
@@ -222,6 +240,8 @@ class LanguageReward(RewardTerm):
 
 class RepetitionReward(RewardTerm):
     """The share of word sequences that are new: 1 = none repeated, near 0 = a loop; 0 if empty."""
+
+    is_share: ClassVar[bool] = True
 
     kind: Literal["repetition"] = "repetition"
     n: int = Field(4, ge=1, le=20, description="Words in a sequence.")

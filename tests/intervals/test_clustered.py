@@ -12,6 +12,7 @@ from intervals.clustered import (
     Clusters,
     Interval,
     exact_interval,
+    interval_of_gain,
     interval_of_mean,
     interval_of_rate,
 )
@@ -134,6 +135,38 @@ def test_with_one_response_a_prompt_every_outcome_can_be_counted(rate: float, n:
 @pytest.mark.parametrize("rate", [0.02, 0.2, 0.9])
 def test_intervals_of_few_prompts_cover_the_truth_at_least_as_often(rate: float, n: int) -> None:
     assert _covered(_rate(rate, n, 8, 0.5), rate, interval_of_rate) >= 0.93
+
+
+def test_a_gain_is_one_rate_less_another_worked_by_hand() -> None:
+    """Of 10, 2 gained and another 1 lost: each has its exact interval, and they go together with
+    -.02 / sqrt(.16 x .09) = -1 / 6.
+    """
+    gained, lost = (Clusters([1.0] * n + [0.0] * m, [1.0] * 10) for n, m in ((2, 8), (1, 9)))
+    lost = Clusters(lost.sums[::-1], lost.weights)
+    low, high = interval_of_gain(gained, lost) or (0.0, 0.0)
+    (up_low, up_high), (down_low, down_high) = exact_interval(2, 10), exact_interval(1, 10)
+    for end, ours, theirs in (
+        (low, 0.2 - up_low, down_high - 0.1), (high, up_high - 0.2, 0.1 - down_low)
+    ):  # fmt: skip
+        reach = math.sqrt(ours**2 + theirs**2 + 2 / 6 * ours * theirs)
+        assert abs(end - 0.1) == pytest.approx(reach)
+    assert interval_of_gain(Clusters([1.0], [1.0]), Clusters([0.0], [1.0])) is None
+
+
+@pytest.mark.parametrize("n", [30, 64, 200])
+@pytest.mark.parametrize(("gain", "loss"), [(0.01, 0.0), (0.05, 0.02), (0.1, 0.1), (0.4, 0.3)])
+def test_intervals_of_gains_cover_the_truth_however_few_change(
+    n: int, gain: float, loss: float
+) -> None:
+    """Where one in a hundred gains, the interval of the mean covers 3 to 9 of ten truths."""
+    source, hits = random.Random(20261126), 0
+    for _ in range(500):
+        draws = [source.random() for _ in range(n)]
+        gained = Clusters([float(draw < gain) for draw in draws], [1.0] * n)
+        lost = Clusters([float(draw > 1 - loss) for draw in draws], [1.0] * n)
+        low, high = interval_of_gain(gained, lost) or (math.nan, math.nan)
+        hits += low <= gain - loss <= high
+    assert hits / 500 >= 0.93
 
 
 def test_with_many_prompts_the_interval_is_that_of_the_normal_distribution() -> None:

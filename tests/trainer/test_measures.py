@@ -8,7 +8,12 @@ import pytest
 
 from worker.trainer.evaluation.length_controlled import win_rate_at_equal_length
 from worker.trainer.evaluation.measures import Row, TooManyValues, broken_down, measures
-from worker.trainer.evaluation.with_interval import mean_with_interval, rate_with_interval
+from worker.trainer.evaluation.with_interval import (
+    gain_with_interval,
+    mean_with_interval,
+    rate_with_interval,
+    score_with_interval,
+)
 
 
 def row(prompt_id: str, passed: bool | None = None, **more: Any) -> Row:
@@ -18,17 +23,50 @@ def row(prompt_id: str, passed: bool | None = None, **more: Any) -> Row:
     return Row(prompt_id=prompt_id, passed=passed, **(known | more))
 
 
-def test_a_mean_of_zeros_and_ones_has_the_interval_of_a_rate() -> None:
-    """A reward of right or wrong is as uncertain as the pass rate of the same responses."""
-    right, prompts = [1.0] * 20 + [0.0], [f"p{n}" for n in range(21)]
-    assert mean_with_interval("reward", right, prompts) == rate_with_interval(
-        "reward", right, prompts
-    )
-    assert mean_with_interval("reward", right, prompts)["reward_high"] <= 1
-    # Of other values, and of a single one, nothing is known but their spread.
-    assert mean_with_interval("reward", [0.0, 2.0], ["p", "q"])["reward_high"] > 2
+PROMPTS = [f"p{n}" for n in range(64)]
+
+
+@pytest.mark.parametrize("right", [[1.0] * 63 + [0.0], [1.0] * 64, [0.0] * 64])
+def test_a_score_of_right_or_wrong_has_the_interval_of_a_rate(right: list[float]) -> None:
+    """It is as uncertain as the pass rate of the same responses, also where all are alike."""
+    found = score_with_interval("reward", right, PROMPTS, most=1.0)
+    assert found == pytest.approx(rate_with_interval("reward", right, PROMPTS))
+    assert found["reward_high"] - found["reward_low"] > 0.05
+    assert 0 <= found["reward_low"] <= found["reward_high"] <= 1
+    twice = score_with_interval("reward", [2 * one for one in right], PROMPTS, most=2.0)
+    assert twice["reward_low"] == pytest.approx(2 * found["reward_low"])
+
+
+def test_a_score_without_bounds_is_no_rate_even_if_all_are_one() -> None:
+    """A reward model that happens to give 1 everywhere could have given 5."""
+    for values in ([1.0] * 64, [0.0] * 64, [1.0] * 63 + [0.0]):
+        found = score_with_interval("reward", values, PROMPTS, most=None)
+        assert found == mean_with_interval("reward", values, PROMPTS)
     nothing = mean_with_interval("kl", [0.0, 0.0], ["p", "q"])
     assert (nothing["kl_low"], nothing["kl_high"]) == (0, 0)
+
+
+def test_shares_that_differ_in_part_have_the_interval_of_a_mean() -> None:
+    values = [0.9 + 0.1 * (n % 2) for n in range(64)]
+    found = score_with_interval("repetition", values, PROMPTS, most=1.0)
+    assert found == mean_with_interval("repetition", values, PROMPTS)
+
+
+def test_what_could_not_be_scored_is_left_out_and_nothing_has_no_mean() -> None:
+    found = score_with_interval("reward", [1.0, math.nan, 1.0], ["p", "q", "r"], most=1.0)
+    assert found == rate_with_interval("reward", [1.0, 1.0], ["p", "r"])
+    assert score_with_interval("reward", [math.nan], ["p"], most=1.0) == {}
+    assert gain_with_interval("gain", [math.nan], ["p"], most=1.0) == {}
+
+
+def test_no_gain_among_64_prompts_is_no_certainty() -> None:
+    """Neither gained nor lost in 64: either rate is at most 1 - .025^(1/64) = .056."""
+    found = gain_with_interval("gain", [0.0] * 64, PROMPTS, most=1.0)
+    assert found["gain"] == 0
+    assert found["gain_low"] == pytest.approx(-0.056009, abs=1e-6)
+    assert found["gain_high"] == pytest.approx(0.056009, abs=1e-6)
+    unbounded = gain_with_interval("gain", [0.0] * 64, PROMPTS, most=None)
+    assert unbounded == {"gain": 0, "gain_low": 0, "gain_high": 0}
 
 
 def test_two_prompts_worked_by_hand() -> None:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -279,3 +280,34 @@ def test_the_penalty_comes_before_normalizing_and_clipping() -> None:
 
 def test_the_clip_after_the_baseline_is_not_the_scorers() -> None:
     assert scorer(normalize="none", clip_after_baseline=True)(ANSWERS, learn=True).reward[0] == 101
+
+
+def _found(*terms: dict[str, object], **more: object) -> Scores:
+    reward = Reward.model_validate({"terms": list(terms), **more})
+    nothing = cast("Any", SimpleNamespace(events=SimpleNamespace(alert=None)))
+    built = build_terms(reward.terms, nothing, nothing, system="")
+    return Scorer(reward, built)(ANSWERS, learn=True)
+
+
+def test_a_reward_has_bounds_if_it_is_a_plain_sum_of_shares() -> None:
+    """Only then says a reward that is the same everywhere how far another can be from it."""
+    finished: dict[str, object] = {"kind": "finished"}
+    pattern: dict[str, object] = {"kind": "regex", "pattern": "o", "weight": 0.5}
+    assert _found(finished).most == 1
+    assert _found(finished, pattern).most == 1.5
+    assert _found(finished, pattern).shares == {"finished", "regex"}
+    assert _found(finished, pattern | {"weight": 0.0}).most == 1
+    assert _found(finished, pattern | {"weight": -0.5}).most is None
+    assert _found(finished, normalize="running").most is None
+    assert _found(finished | {"weight": 20.0}).most is None, "the clip changed it"
+    assert _found(finished, {"kind": "sentiment"}).most is None
+    assert scorer()(ANSWERS, learn=False).most is None
+
+
+def test_a_judge_of_unknown_range_is_a_share_if_it_scored_between_0_and_1() -> None:
+    grades = {"f": [Grade(1.0, passed=True), Grade(0.5, passed=False)]}
+    assert Scores(grades, [1.0, 0.5], [], [1.0, 0.5], weights={"f": 1.0}).most == 1
+    wider = {"f": [Grade(3.0, passed=True), Grade(0.5, passed=False)]}
+    assert Scores(wider, [3.0, 0.5], [], [3.0, 0.5], weights={"f": 1.0}).most is None
+    unjudged = {"f": [Grade(1.0), Grade(1.0)]}
+    assert Scores(unjudged, [1.0, 1.0], [], [1.0, 1.0], weights={"f": 1.0}).most is None

@@ -8,8 +8,9 @@ import math
 from worker.trainer.evaluation.length_controlled import win_rate_at_equal_length
 from worker.trainer.evaluation.rows import Measured
 from worker.trainer.evaluation.with_interval import (
+    gain_with_interval,
     mean_with_interval,
-    scored_mean_with_interval,
+    score_with_interval,
     scored_rate_with_interval,
     with_interval,
 )
@@ -33,12 +34,15 @@ def comparison(
         reward - other
         for reward, other in zip(measured.scores.reward, baseline.scores.reward, strict=True)
     ]
+    most = measured.scores.most if measured.scores.most == baseline.scores.most else None
     return {
         **scored_rate_with_interval(f"{prefix}win_rate", shares, prompts),
         **_at_equal_length(f"{prefix}win_rate_lc", shares, measured, baseline),
-        **scored_mean_with_interval(f"{prefix}gain", gains, prompts),
+        **gain_with_interval(f"{prefix}gain", gains, prompts, most=most),
         **_pass_gain(f"{prefix}pass_gain", measured, baseline),
-        **scored_mean_with_interval(f"{of_baseline}reward", baseline.scores.reward, prompts),
+        **score_with_interval(
+            f"{of_baseline}reward", baseline.scores.reward, prompts, most=baseline.scores.most
+        ),
         **mean_with_interval(f"{of_baseline}length", baseline.lengths, prompts),
     }
 
@@ -75,4 +79,4 @@ def _pass_gain(name: str, measured: Measured, baseline: Measured) -> dict[str, f
     if any(ours is None or theirs is None for ours, theirs in pairs):
         return {}
     gains = [float(bool(ours)) - float(bool(theirs)) for ours, theirs in pairs]
-    return mean_with_interval(name, gains, measured.prompt_ids)
+    return gain_with_interval(name, gains, measured.prompt_ids, most=1.0)

@@ -3,7 +3,11 @@
 import math
 from collections.abc import Sequence
 
-from worker.trainer.evaluation.with_interval import judged_with_interval, rate_with_interval
+from worker.trainer.evaluation.with_interval import (
+    rate_with_interval,
+    score_with_interval,
+    scored_rate_with_interval,
+)
 from worker.trainer.events import Events
 from worker.trainer.rewards.scorer import Scores
 
@@ -12,13 +16,12 @@ def term_metrics(scores: Scores, prompt_ids: Sequence[str]) -> dict[str, float]:
     """The mean score by each term over what it could score, and how much that was."""
     values = coverage(scores)
     for name, scored in scores.terms.items():
-        values |= judged_with_interval(
-            f"reward/{name}",
-            scored,
-            prompt_ids,
-            is_judged=name in scores.judging,
-            allows_parts=True,
-        )
+        metric = f"reward/{name}"
+        if name in scores.judging & scores.shares:
+            values |= scored_rate_with_interval(metric, scored, prompt_ids)
+        else:
+            most = 1.0 if name in scores.shares else None
+            values |= score_with_interval(metric, scored, prompt_ids, most=most)
     return values
 
 

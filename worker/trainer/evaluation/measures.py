@@ -16,10 +16,10 @@ from typing import Any
 from worker.trainer.evaluation.pass_at_k import best_of_k, ks_of, majority_at_k, pass_at_k
 from worker.trainer.evaluation.with_interval import (
     hits_per_weight,
-    judged_with_interval,
     mean_with_interval,
     rate_with_interval,
     ratio_with_interval,
+    score_with_interval,
 )
 
 # More values of one key are no breakdown but a list.
@@ -37,7 +37,7 @@ class Row:
     `reward` is after normalization and clip, `raw` the weighted sum of the terms; both are not
     finite where a term has no score. `passed`: None where nothing says what is correct. `answer`:
     what the response answers, as it counts in a vote. `preferred`: how much the reward model likes
-    it, None without one.
+    it, None without one. `most`: the largest reward of those that begin at 0; None = any.
     """
 
     prompt_id: str
@@ -49,6 +49,7 @@ class Row:
     passed: bool | None = None
     answer: str | None = None
     preferred: float | None = None
+    most: float | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -68,15 +69,8 @@ def measures(rows: Sequence[Row], prefix: str = "eval/") -> dict[str, float]:
 
 
 def _reward(rows: Sequence[Row], prompts: Sequence[str]) -> dict[str, float]:
-    """The mean reward; a rate where it says of each response whether it is correct."""
-    return judged_with_interval(
-        "reward",
-        [row.reward for row in rows],
-        prompts,
-        is_judged=all(row.passed is not None for row in rows),
-        # A reward between 0 and 1 may add up terms that judge something else.
-        allows_parts=False,
-    )
+    most = rows[0].most
+    return score_with_interval("reward", [row.reward for row in rows], prompts, most=most)
 
 
 def broken_down(rows: Sequence[Row], key: str, prefix: str = "eval/") -> dict[str, float]:

@@ -57,6 +57,7 @@ class Measured:
                 passed=self.passed[i],
                 answer=scores.answers[i],
                 preferred=None if preferred is None else _order(preferred[i]),
+                most=scores.most,
                 metadata=one.prompt.metadata,
             )
             for i, one in enumerate(self.sampled)

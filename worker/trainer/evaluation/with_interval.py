@@ -7,27 +7,60 @@ has no interval, for it shows no spread.
 import math
 from collections.abc import Callable, Hashable, Sequence
 
-from intervals.clustered import Clusters, Interval, interval_of_mean, interval_of_rate
+from intervals.clustered import (
+    Clusters,
+    Interval,
+    interval_of_gain,
+    interval_of_mean,
+    interval_of_rate,
+)
 
 
 def mean_with_interval(
     name: str, value_N: Sequence[float], prompt_N: Sequence[Hashable]
 ) -> dict[str, float]:
-    """The mean of values of any size, a rate if they are zeros and ones. Raises ValueError."""
-    interval = interval_of_rate if set(value_N) == {0.0, 1.0} else interval_of_mean
+    """The mean of values of any size. Raises ValueError without any."""
     clusters = Clusters.of(value_N, prompt_N)
-    return with_interval(name, clusters.mean, interval(clusters))
+    return with_interval(name, clusters.mean, interval_of_mean(clusters))
 
 
-def scored_mean_with_interval(
-    name: str, value_N: Sequence[float], prompt_N: Sequence[Hashable]
+def score_with_interval(
+    name: str, value_N: Sequence[float], prompt_N: Sequence[Hashable], *, most: float | None
 ) -> dict[str, float]:
-    """`mean_with_interval` of the scores that are finite; nothing where none is.
+    """The mean of the scores that are finite; nothing where none is.
 
-    A score that is not finite is that of a response that could not be scored.
+    A score that is not finite is that of a response that could not be scored. `most`: the largest
+    of scores that begin at 0; None = they have no such bounds, and then even scores that are all 1
+    are no rate. Scores between the bounds that differ have the interval of a mean, which is
+    narrower.
     """
     scored, prompts = _scored(value_N, prompt_N)
-    return mean_with_interval(name, scored, prompts) if scored else {}
+    if not scored:
+        return {}
+    found = {score / most for score in scored} if most else set()
+    if not most or not (found <= {0.0, 1.0} or len(found) == 1):
+        return mean_with_interval(name, scored, prompts)
+    rates = rate_with_interval(name, [score / most for score in scored], prompts)
+    return {key: rate * most for key, rate in rates.items()}
+
+
+def gain_with_interval(
+    name: str, gain_N: Sequence[float], prompt_N: Sequence[Hashable], *, most: float | None
+) -> dict[str, float]:
+    """The mean of the differences of two scores, where both are finite; nothing where none is.
+
+    `most`: as in `score_with_interval`. Where each gain is all or nothing it is the rate gained
+    less the rate lost.
+    """
+    gains, prompts = _scored(gain_N, prompt_N)
+    if not gains:
+        return {}
+    if not most or not {gain / most for gain in gains} <= {-1.0, 0.0, 1.0}:
+        return mean_with_interval(name, gains, prompts)
+    gained = Clusters.of([float(gain > 0) for gain in gains], prompts)
+    lost = Clusters.of([float(gain < 0) for gain in gains], prompts)
+    found = with_interval(name, gained.mean - lost.mean, interval_of_gain(gained, lost))
+    return {key: gain * most for key, gain in found.items()}
 
 
 def scored_rate_with_interval(
@@ -35,25 +68,6 @@ def scored_rate_with_interval(
 ) -> dict[str, float]:
     """`rate_with_interval` of the values that are finite; nothing where none is."""
     return rate_with_interval(name, *_scored(value_N, prompt_N))
-
-
-def judged_with_interval(
-    name: str,
-    value_N: Sequence[float],
-    prompt_N: Sequence[Hashable],
-    *,
-    is_judged: bool,
-    allows_parts: bool,
-) -> dict[str, float]:
-    """The mean of the scores that are finite: a rate if they say how far responses are correct.
-
-    They do if correctness is judged (`is_judged`) and each is 0 or 1, or lies between where
-    `allows_parts`. Nothing where no score is finite.
-    """
-    finite = [value for value in value_N if math.isfinite(value)]
-    are_rates = all(0 <= one <= 1 and (allows_parts or one in (0, 1)) for one in finite)
-    interval = scored_rate_with_interval if is_judged and are_rates else scored_mean_with_interval
-    return interval(name, value_N, prompt_N)
 
 
 def _scored(

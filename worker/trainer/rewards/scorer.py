@@ -6,7 +6,7 @@ beside this one, under the name that the schema gives it.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -24,11 +24,12 @@ SMALLEST_STD = 1e-4
 
 @dataclass(frozen=True)
 class Term:
-    """A named term of the reward."""
+    """A named term of the reward; `is_share`: each of its scores lies between 0 and 1."""
 
     name: str
     weight: float
     score: Score
+    is_share: bool = False
 
 
 def build_terms(
@@ -45,7 +46,7 @@ def build_terms(
                 f"The reward model was trained with the system prompt {score.system!r}, but "
                 f"responses are sampled with {system!r}.",
             )
-        built.append(Term(name, term.weight, score))
+        built.append(Term(name, term.weight, score, term.is_share))
     return built
 
 
@@ -70,6 +71,9 @@ class Scores:
     reward: list[float]
     # The first term that is a trained model, which chooses the best of several responses.
     chooser: str | None = None
+    # The terms by their names: what was summed, and which can score between 0 and 1 alone.
+    weights: Mapping[str, float] = field(default_factory=dict)
+    bounded: frozenset[str] = frozenset()
 
     @cached_property
     def terms(self) -> dict[str, list[float]]:
@@ -110,6 +114,34 @@ class Scores:
             if grades and _all_passed(grades) is not None
         }
 
+    @cached_property
+    def shares(self) -> set[str]:
+        """The terms whose scores lie between 0 and 1, by their kind or as judges that did so."""
+        return {
+            name
+            for name, values in self.terms.items()
+            if name in self.bounded
+            or (
+                name in self.judging and all(0 <= one <= 1 for one in filter(math.isfinite, values))
+            )
+        }
+
+    @cached_property
+    def most(self) -> float | None:
+        """The largest reward there can be, the least being 0; None if it has no such bounds.
+
+        It has them if it is the plain sum of shares.
+        """
+        summed = {name: weight for name, weight in self.weights.items() if weight}
+        is_plain = not self.penalty and all(
+            reward == raw
+            for reward, raw in zip(self.reward, self.raw, strict=True)
+            if math.isfinite(raw)
+        )
+        if not summed or not is_plain or not summed.keys() <= self.shares:
+            return None
+        return sum(summed.values()) if min(summed.values()) > 0 else None
+
     def why(self, row: int) -> dict[str, str]:
         """Return, by term, why the response of this row did not pass or has no score."""
         return {name: grades[row].why for name, grades in self.grades.items() if grades[row].why}
@@ -142,6 +174,8 @@ class Scores:
             [value for part in parts for value in part.penalty],
             [value for part in parts for value in part.reward],
             parts[0].chooser,
+            parts[0].weights,
+            parts[0].bounded,
         )
 
 
@@ -191,7 +225,9 @@ class Scorer:
         summed = [(term.weight, grades[term.name]) for term in self._terms if term.weight]
         raw = [sum((w * of[i].score for w, of in summed), 0.0) for i in range(len(answers))]
         penalty = [] if self._penalty is None else [self._penalty(a) for a in answers]
-        scores = Scores(grades, raw, penalty, raw, self._chooser)
+        weights = {term.name: term.weight for term in self._terms}
+        bounded = frozenset(term.name for term in self._terms if term.is_share)
+        scores = Scores(grades, raw, penalty, raw, self._chooser, weights, bounded)
         if self._is_running and learn:
             self._running.add(scores.total)
         return self.normalized(scores)

@@ -21,7 +21,7 @@ from worker.trainer.evaluation.rows import Measured
 from worker.trainer.evaluation.with_interval import (
     mean_with_interval,
     rate_with_interval,
-    scored_mean_with_interval,
+    score_with_interval,
 )
 from worker.trainer.methods.policy_gradient.policy import Policy
 from worker.trainer.methods.policy_gradient.samples import rounded
@@ -76,7 +76,7 @@ def evaluate_policy(
     distance = distance_from(run, policy.causal, hidden, head, sequences, sampling)
     prompt_ids = measured.prompt_ids
     values = {
-        **scored_mean_with_interval("eval/reward", reward, prompt_ids),
+        **score_with_interval("eval/reward", reward, prompt_ids, most=measured.scores.most),
         **rate_with_interval(
             "eval/coverage", list(map(float, map(math.isfinite, reward))), prompt_ids
         ),
