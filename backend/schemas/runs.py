@@ -159,7 +159,14 @@ class RunAnswer(ApiAnswer):
     allowed: list[str] = Field(description="Verbs that this state allows: cancel, pause, ...")
     worker_id: str | None
     created_at: datetime
-    started_at: datetime | None
+    started_at: datetime | None = Field(
+        description="When its first attempt began; null = not yet. Until `finished_at` it may have "
+        "waited between attempts."
+    )
+    attempt_started_at: datetime | None = Field(
+        description="When the newest attempt began, after the first the trainer of it; null = it "
+        "has not, or ended before it did."
+    )
     finished_at: datetime | None
     archived_at: datetime | None
     pruned_at: datetime | None = Field(

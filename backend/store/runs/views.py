@@ -24,7 +24,7 @@ from backend.schemas.runs import (
 )
 from backend.schemas.vocabulary import RunState, StopReason
 from backend.store.paging import Page
-from backend.store.runs import failures, outputs, runs, supervision
+from backend.store.runs import attempts, failures, outputs, runs, supervision
 from backend.store.runs.checkpoints import answers, best_steps
 from backend.store.runs.table import values
 from backend.store.runs.table.pages import NEWEST_FIRST, RunFilter, Sort, find
@@ -63,13 +63,14 @@ def of(session: Session, rows: Sequence[Run]) -> list[RunAnswer]:
     """Turn these rows into answers, in the same order."""
     ids = [run.id for run in rows]
     made, best = _output_model_ids(session, ids), best_steps(session, ids)
-    sizes = outputs.sizes(session, ids)
+    sizes, starts = outputs.sizes(session, ids), attempts.newest_starts(session, rows)
     return [
         _answer(
             run,
             output_model_ids=made[run.id],
             output_bytes=sizes.get(run.id, 0),
             best_checkpoint_step=best.get(run.id),
+            attempt_started_at=starts[run.id],
         )
         for run in rows
     ]

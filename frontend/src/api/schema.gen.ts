@@ -3362,8 +3362,16 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
-            /** Started At */
+            /**
+             * Started At
+             * @description When its first attempt began; null = not yet. Until `finished_at` it may have waited between attempts.
+             */
             started_at: string | null;
+            /**
+             * Attempt Started At
+             * @description When the newest attempt began, after the first the trainer of it; null = it has not, or ended before it did.
+             */
+            attempt_started_at: string | null;
             /** Finished At */
             finished_at: string | null;
             /** Archived At */

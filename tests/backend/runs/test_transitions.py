@@ -1,7 +1,7 @@
 """How a run moves in the store: every pair of states, every verb, what a move leaves behind."""
 
 import itertools
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from fastapi.testclient import TestClient
@@ -11,7 +11,8 @@ from backend.domain.run_state import Verb
 from backend.errors import Conflict
 from backend.schemas.vocabulary import RunState, StopReason
 from backend.store.db import Database
-from backend.store.runs import events, runs
+from backend.store.runs import events, runs, views
+from backend.store.runs.events import NewEvent
 from backend.store.runs.runs import NewRun
 from tests.backend.runs.conftest import AT, Seed
 
@@ -59,6 +60,39 @@ def test_a_move_that_another_writer_has_overtaken_is_refused(
 
     with database.read() as session:
         assert runs.get(session, run_id).state == RunState.PAUSED
+
+
+def test_the_newest_attempt_began_when_its_trainer_did(database: Database, seed: Seed) -> None:
+    """What lies between it and the first is no running: failures, and a night before a retry."""
+    run_id = a_run(database, seed)
+
+    def began() -> datetime | None:
+        with database.read() as session:
+            return views.one(session, run_id).attempt_started_at
+
+    def begin(attempt: int, hours: int, *, has_trainer: bool) -> datetime:
+        at = AT + timedelta(hours=hours)
+        with database.write() as session:
+            run = runs.locked(session, run_id)
+            run.attempt, run.owner = attempt, "worker_x"
+            runs.transition(session, run, RunState.RUNNING, at=at)
+            if has_trainer:
+                told = {"attempt": attempt, "step": 0, "environment": {}}
+                events.append(session, run_id, [NewEvent("start", told)], at=at)
+            runs.transition(session, run, RunState.CRASHED, at=at + timedelta(minutes=5))
+        return at
+
+    def again() -> None:
+        with database.write() as session:
+            runs.transition(session, runs.locked(session, run_id), RunState.QUEUED, at=AT)
+
+    assert began() is None
+    assert begin(1, 1, has_trainer=True) == began()
+    again()
+    assert begin(2, 12, has_trainer=True) == began()
+    again()
+    begin(3, 24, has_trainer=False)
+    assert began() is None
 
 
 def test_a_move_keeps_time_error_and_reason(database: Database, seed: Seed) -> None:

@@ -7,7 +7,7 @@ import type { LogLine, Run } from "@/api/types";
 import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 
-import { mayMoveOn } from "./run-status";
+import { mayMoveOn, noLog } from "./run-status";
 
 const MOST_SHOWN = 5000;
 
@@ -73,9 +73,7 @@ function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
     return (
       <section className="card">
         <Empty icon="file" title={mayGrow ? "No log lines yet" : "The run printed nothing"}>
-          {mayGrow
-            ? "The trainer's output appears here while the run is running."
-            : `The run ${ENDED[run.state] ?? "ended"} without a line.`}
+          {mayGrow ? "The trainer's output appears here while the run is running." : noLog(run)}
         </Empty>
       </section>
     );

@@ -7,6 +7,8 @@ import {
   mayMoveOn,
   noCheckpoints,
   noFiles,
+  noLog,
+  noMetrics,
   cancelPrompt,
   timeWords,
 } from "./run-status";
@@ -21,6 +23,8 @@ function run(state: Run["state"], other: Partial<Run> = {}): Run {
     state_sentence: "Where it stands.",
     stop_reason: null,
     attempt: 1,
+    attempt_started_at: START,
+    exit_code: null,
     allowed: ["cancel"],
     checkpoint_step: 400,
     pruned_at: null,
@@ -99,13 +103,50 @@ describe("the time of a run", () => {
     expect(timeWords(run(state), START, NOW)).toBe("started 1 h ago");
   });
 
+  const RETRIED = { attempt: 3, attempt_started_at: "2026-01-01T00:50:00Z" };
+
   it("does not count the wait before a later attempt as running", () => {
-    expect(timeWords(run("running", { attempt: 2 }), START, NOW)).toBe("started 1 h ago");
+    expect(timeWords(run("running", RETRIED), START, NOW)).toBe("the last one running for 10 min");
+    const before = run("running", { attempt: 3, attempt_started_at: null });
+    expect(timeWords(before, START, NOW)).toBe("first started 1 h ago");
   });
 
   it("ends with the run", () => {
     const ended = run("crashed", { finished_at: "2026-01-01T00:05:00Z" });
     expect(timeWords(ended, START, NOW)).toBe("took 5 min");
+  });
+
+  it("is that of the last attempt where there are several", () => {
+    const ended = { ...RETRIED, finished_at: "2026-01-01T00:55:00Z" };
+    expect(timeWords(run("succeeded", ended), START, NOW)).toBe("the last one took 5 min");
+    const unstarted = run("failed", { ...ended, attempt_started_at: null });
+    expect(timeWords(unstarted, START, NOW)).toBe("ended 5 min ago");
+  });
+
+  it("does not count the wait of a run that was cancelled while it waited", () => {
+    const ended = { finished_at: "2026-01-01T00:55:00Z" };
+    expect(timeWords(run("cancelled", ended), START, NOW)).toBe("ended 5 min ago");
+    expect(timeWords(run("cancelled", { ...ended, exit_code: 5 }), START, NOW)).toBe("took 55 min");
+  });
+});
+
+describe("what a run without metrics or lines says", () => {
+  const error = { cause: "data" as const, sentence: "", message: "", advice: "", changes: {} };
+
+  it("sends nobody to an empty log if the message above says why", () => {
+    const failed = run("failed", { error });
+    expect(noMetrics(failed)).toBe(
+      "The run ended before it reported a metric. The message above says why.",
+    );
+    expect(noLog(failed)).toBe(
+      "The run ended before its trainer printed a line. The message above says why.",
+    );
+  });
+
+  it("has no reason to seek for a run that was cancelled", () => {
+    const cancelled = run("cancelled", { error: null });
+    expect(noMetrics(cancelled)).toBe("The run was cancelled before it reported a metric.");
+    expect(noLog(cancelled)).toBe("The run was cancelled before it printed a line.");
   });
 });
 

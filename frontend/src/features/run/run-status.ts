@@ -82,6 +82,26 @@ export function noCheckpoints(run: Run): string {
   return "A run writes a checkpoint every `checkpoint_every` steps, by default at least every 10 minutes, and when it is asked to stop.";
 }
 
+const SAYS_WHY = "The message above says why.";
+
+/** Why a run that is over has no metrics. */
+export function noMetrics(run: Run): string {
+  if (run.error !== null) return `The run ended before it reported a metric. ${SAYS_WHY}`;
+  if (run.state === "cancelled") return "The run was cancelled before it reported a metric.";
+  return "The run reported no metric. The Logs tab has what it printed.";
+}
+
+const ENDS: Partial<Record<Run["state"], string>> = {
+  succeeded: "The run finished without a line.",
+  cancelled: "The run was cancelled before it printed a line.",
+};
+
+/** Why a run that is over has no log. */
+export function noLog(run: Run): string {
+  if (run.error !== null) return `The run ended before its trainer printed a line. ${SAYS_WHY}`;
+  return ENDS[run.state] ?? "The run ended without a line.";
+}
+
 /** Why a run has left no files. */
 export function noFiles(run: Run): string {
   if (run.state !== "succeeded")
@@ -91,12 +111,27 @@ export function noFiles(run: Run): string {
   return "The files of the trained model were deleted.";
 }
 
-/** How long a run that has begun took, or since when it is under way; `now` in ms. */
-export function timeWords(run: Run, startedAt: string, now: number): string {
-  const start = Date.parse(startedAt);
-  const until = (end: number) => duration((end - start) / 1000);
-  if (run.finished_at !== null) return `took ${until(Date.parse(run.finished_at))}`;
-  // Later attempts began after a pause or a wait, which was no running.
-  if (isLive(run) && run.attempt === 1) return `running for ${until(Math.max(now, start))}`;
-  return `started ${ago(startedAt, Math.max(now, start))}`;
+/** Whether the run ended at work: one that waits can be cancelled long after its last attempt. */
+const endedAtWork = ({ state, exit_code: code }: Run): boolean =>
+  state !== "cancelled" || code !== null;
+
+/**
+ * How long the newest attempt of a run took, or has run; the waits between attempts count for
+ * nothing. `now` in ms.
+ */
+export function timeWords(run: Run, firstStartedAt: string, now: number): string {
+  const { attempt, attempt_started_at: startedAt, finished_at: finishedAt } = run;
+  const since = startedAt === null ? null : Date.parse(startedAt);
+  const ofLast = attempt > 1 ? "the last one " : "";
+  if (finishedAt !== null) {
+    const end = Date.parse(finishedAt);
+    if (since === null || !endedAtWork(run)) return `ended ${ago(finishedAt, Math.max(now, end))}`;
+    return `${ofLast}took ${duration((end - since) / 1000)}`;
+  }
+  if (isLive(run) && since !== null) {
+    const running = duration((Math.max(now, since) - since) / 1000);
+    return `${ofLast}running for ${running}`;
+  }
+  const first = attempt > 1 ? "first " : "";
+  return `${first}started ${ago(firstStartedAt, Math.max(now, Date.parse(firstStartedAt)))}`;
 }

@@ -3,6 +3,7 @@ import type { Run } from "@/api/types";
 import type { LiveCurves } from "@/charts/live-curves";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Empty, Skeleton } from "@/components/states";
+import { noMetrics } from "@/features/run/run-status";
 import { useView } from "@/features/run/view";
 
 import { usePins } from "./arrange/use-pins";
@@ -37,7 +38,7 @@ export function CurvesTab(props: CurvesTabProps) {
         <Empty icon="runs" title={isWaiting ? "No metrics yet" : "No metrics"}>
           {isWaiting
             ? "Curves appear here when the run reports its first metrics."
-            : "The run ended before it reported a metric. The Logs tab may say why."}
+            : noMetrics(run)}
         </Empty>
       </section>
     );

@@ -176,7 +176,7 @@ function RunDuration({ run }: { run: Run }) {
     );
   const since = new Date(run.started_at).toLocaleString();
   return (
-    <span title={`First started ${since}. The time includes waits between attempts.`}>
+    <span title={`First started ${since}. Waits between attempts do not count.`}>
       {timeWords(run, run.started_at, now)}
     </span>
   );

@@ -1,0 +1,38 @@
+"""When the newest attempts of runs began.
+
+Called by `backend.store.runs.views`.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import func, literal_column, select
+from sqlalchemy.orm import Session
+
+from backend.store.tables.runs import Run, RunEvent
+
+# In the words of the index; a value beside the statement would hide it from SQLite.
+_IS_START = RunEvent.type == literal_column("'start'")
+
+
+def newest_starts(session: Session, runs: Sequence[Run]) -> dict[str, datetime | None]:
+    """When the newest attempt of each run began; None if that is not known.
+
+    The first began when a worker took the run, a later one when its trainer reported it: one whose
+    trainer has not started yet has no start.
+    """
+    found = {run.id: run.started_at if run.attempt == 1 else None for run in runs}
+    attempts = {run.id: run.attempt for run in runs if run.attempt > 1}
+    if attempts:
+        newest = (
+            select(RunEvent.run_id, func.max(RunEvent.seq).label("seq"))
+            .where(RunEvent.run_id.in_(attempts), _IS_START)
+            .group_by(RunEvent.run_id)
+            .subquery()
+        )
+        columns = select(RunEvent.run_id, RunEvent.data, RunEvent.created_at)
+        at_newest = (RunEvent.run_id == newest.c.run_id) & (RunEvent.seq == newest.c.seq)
+        for run_id, data, created_at in session.execute(columns.join(newest, at_newest)):
+            if data["attempt"] == attempts[run_id]:
+                found[run_id] = created_at
+    return found
