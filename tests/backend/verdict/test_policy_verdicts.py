@@ -509,7 +509,9 @@ def shipped(step: int, config: dict[str, Any], heldout: Sequence[float]) -> RunV
 def test_an_output_that_is_not_the_best_reward_says_what_chose_it() -> None:
     found = shipped(50, RULES | {"kl": {"coef": 0.02}}, [0.0, 0.8, 0.85])
 
-    assert found.sentence == "The held-out reward rose from 0 to 0.85."
+    assert found.sentence == (
+        "The held-out reward rose from 0 to 0.85; the output, step 50, has 0.8."
+    )
     assert found.reason.endswith(
         "The output is step 50, which has the best objective (reward − 0.02 × KL); its held-out "
         "reward is 0.800 [0.750, 0.850]."
@@ -526,6 +528,7 @@ def test_an_output_that_is_not_the_best_reward_says_what_chose_it() -> None:
 def test_an_output_that_is_the_last_and_best_step_is_green() -> None:
     found = shipped(100, RULES | {"kl": {"coef": 0.02}}, [0.0, 0.8, 0.85])
 
+    assert found.sentence == "The held-out reward rose from 0 to 0.85."
     assert (found.gauges[0].level, found.gauges[0].note) == ("good", "the best evaluation")
     assert [one.sentence for one in found.happened] == [
         "Best held-out reward: 0.850 [0.800, 0.900]; its weights are the output."

@@ -290,7 +290,14 @@ class _Policy:
         if self._unscored > _MOST_UNSCORED:
             but = f"{percent(self._unscored)} of the responses could not be scored"
             return Kind.IMPROVED, "warn", f"{rose}, but {but}.", ""
-        return Kind.IMPROVED, "good", f"{rose}.", ""
+        return Kind.IMPROVED, "good", f"{rose}{self._but_output}.", ""
+
+    @property
+    def _but_output(self) -> str:
+        """What the weights that are the output measured, if those of the last step are not."""
+        last, shipped = self.evaluations[-1], self.evidence.shipped_step
+        left = [one for one in self.evaluations if one.step == shipped != last.step]
+        return "".join(f"; the output, step {one.step:,}, has {shown(one.value)}" for one in left)
 
     @property
     def _one_seed(self) -> str:
