@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -176,6 +177,18 @@ class ArtifactStore:
             return sum(file.size_bytes for file in self.manifest(key))
         except NotFound:
             return 0
+
+    def check(self) -> None:
+        """Write, read and remove a small file. Raises Unavailable if that cannot be done."""
+        with self._answering():
+            if self._root is not None:
+                with tempfile.TemporaryFile(dir=self._root):
+                    return
+            place = f"{self._url}/podium-doctor-{uuid.uuid4().hex}"
+            remote = self._remote()
+            remote.pipe_file(place, b"podium")
+            remote.cat_file(place)
+            remote.rm(place)
 
     def where(self, key: str) -> str:
         """The folder or address of a key, for a person."""

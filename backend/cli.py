@@ -17,10 +17,12 @@ from pydantic import ValidationError
 
 from backend.errors import InvalidInput, ServiceError
 from backend.ops import audit, backup, doctor
-from backend.ops.launcher import Launcher, read_server, sign_in_link
-from backend.ops.migration import migrate
+from backend.ops.launcher import Launcher, answers, read_server, sign_in_link
+from backend.ops.migration import migrate, require_database
 from backend.ops.prune import Prune
-from backend.settings import UMASK, Settings
+from backend.settings import UMASK, Settings, wrong_settings
+from backend.store.db import Database
+from backend.store.revision import require_current
 from problems import command
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -41,23 +43,30 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     os.umask(UMASK)
     try:
-        return int(options.run(Settings(), options) or 0)
+        settings = Settings()
     except ValidationError as error:
-        return _complain(_wrong_settings(error), "`make help` lists the settings.")
+        return _complain(wrong_settings(error), "docs/operations.md lists the settings.")
+    try:
+        return int(options.run(settings, options) or 0)
     except ServiceError as error:
         return _complain(error.detail, error.advice)
     except Interrupted:
         return 130
+    except OSError as error:
+        if not _is_within(error.filename, settings.data_dir):
+            raise
+        return _complain(
+            f"the data directory {settings.data_dir} cannot be used: {error.strerror} "
+            f"({error.filename})",
+            "Set PODIUM_DATA_DIR to a folder that this user may write to, or to a new one.",
+        )
 
 
-def _wrong_settings(error: ValidationError) -> str:
-    """Each setting that is wrong, by the name of its environment variable, with its value."""
-    return "; ".join(
-        f"PODIUM_{str(wrong['loc'][0]).upper()} is {wrong['input']!r}: {wrong['msg']}"
-        if wrong["loc"]
-        else wrong["msg"]
-        for wrong in error.errors(include_url=False)
-    )
+def _is_within(path: object, folder: Path) -> bool:
+    """Whether the path of an error is the folder, in it, or a folder that it would be in."""
+    if not isinstance(path, str):
+        return False
+    return Path(path).is_relative_to(folder) or folder.is_relative_to(path)
 
 
 def up(settings: Settings, _: argparse.Namespace) -> None:
@@ -112,8 +121,23 @@ def run_migrate(settings: Settings, _: argparse.Namespace) -> None:
 
 def sign_in(settings: Settings, _: argparse.Namespace) -> None:
     """Print a link that signs a browser in as administrator, once, within ten minutes."""
-    url = read_server(settings.data_dir).get("url")
-    _say(sign_in_link(settings, url or f"http://{settings.host}:{settings.port}"))
+    _require_current(settings)
+    url = read_server(settings.data_dir).get("url") or f"http://{settings.host}:{settings.port}"
+    _say(sign_in_link(settings, url))
+    if not answers(url):
+        print(
+            f"podium: no server answers at {url}, so the link leads nowhere yet. Start it with "
+            "`podium up` within ten minutes, or look whether PODIUM_DATA_DIR is that of your "
+            "server.",
+            file=sys.stderr,
+        )
+
+
+def _require_current(settings: Settings) -> None:
+    """Raise a ServiceError that says what to do, unless there is a database of this release."""
+    require_database(settings)
+    with closing(Database(settings.sqlalchemy_url)) as database:
+        require_current(database)
 
 
 def run_backup(settings: Settings, options: argparse.Namespace) -> None:
@@ -128,6 +152,7 @@ def run_restore(settings: Settings, options: argparse.Namespace) -> None:
 
 def run_prune(settings: Settings, options: argparse.Namespace) -> None:
     """Delete the files of archived runs and models, after asking."""
+    _require_current(settings)
     with closing(Prune(settings)) as prune:
         plan = prune.plan()
         _say(plan.describe())
@@ -147,6 +172,7 @@ def _is_agreed(question: str) -> bool:
 
 def run_audit(settings: Settings, options: argparse.Namespace) -> int:
     """Check that the log of changes is what was written, or copy it into a file."""
+    _require_current(settings)
     if options.what == "export":
         _say(audit.export(settings, Path(options.file or "audit.jsonl")))
         return 0

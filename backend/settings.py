@@ -5,22 +5,41 @@ below them reads a setting from the environment. The trainer, another program, g
 (PODIUM_VLLM_PYTHON, PODIUM_ATTEMPT) in the environment that its worker gives it.
 """
 
+import json
+import re
+import shlex
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
 # Of every program that writes into the data directory: what it holds is for its owner alone.
 UMASK = 0o077
+
+# A worker that misses two beats is late; one that misses three may be gone.
+STALE_BEATS = 3
+
+_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_PASSWORD = re.compile(r"(://[^:/@]*:).*@")
+Seconds = Annotated[float, Field(ge=0)]
 
 
 class Settings(BaseSettings):
     """Every setting with its unit, range and default."""
 
-    model_config = SettingsConfigDict(env_prefix="PODIUM_", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="PODIUM_",
+        # docker-compose.yml passes on what .env leaves empty.
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+    )
 
     data_dir: Path = Field(
         Path("data"), description="Folder of everything Podium keeps; local disk."
@@ -66,7 +85,7 @@ class Settings(BaseSettings):
         le=3600,
         description="Seconds between two samples of what a trainer and its machine use; 0 = none.",
     )
-    crash_back_off_s: tuple[float, ...] = Field(
+    crash_back_off_s: Annotated[tuple[Seconds, ...], NoDecode] = Field(
         (10, 60),
         description="Seconds that a run waits after its first and second crash without a new "
         "checkpoint (JSON); after the third it is not tried again.",
@@ -122,6 +141,70 @@ class Settings(BaseSettings):
                 ) from error
         return value
 
+    @field_validator("database_url")
+    @classmethod
+    def _is_known_database(cls, value: str | None) -> str | None:
+        if value is None:
+            return value
+        try:
+            kind = make_url(value).drivername
+        except (ArgumentError, ValueError):
+            kind = ""
+        if kind not in ("sqlite", "postgresql", "postgres", "postgresql+psycopg"):
+            raise ValueError("expected postgresql://user:password@host/database or sqlite:///FILE")
+        return value
+
+    @field_validator("broker_url")
+    @classmethod
+    def _is_redis(cls, value: str | None) -> str | None:
+        if value is not None and not re.match(r"rediss?://[^/]", value):
+            raise ValueError("expected redis://host:6379/0, or rediss:// for TLS")
+        return value
+
+    @field_validator("artifact_url")
+    @classmethod
+    def _is_folder_or_bucket(cls, value: str | None) -> str | None:
+        if value is not None and "://" in value and not re.match("s3://[^/]", value):
+            raise ValueError("expected s3://bucket/prefix or a folder")
+        return value
+
+    @field_validator("reward_functions")
+    @classmethod
+    def _are_functions(cls, value: str) -> str:
+        for part in _parts(value):
+            if not _FUNCTION.fullmatch(part):
+                raise ValueError(f"{part!r} is not of the form module:function")
+        return value
+
+    @field_validator("trainer_command")
+    @classmethod
+    def _can_be_split(cls, value: str) -> str:
+        shlex.split(value)
+        return value
+
+    @field_validator("crash_back_off_s", mode="before")
+    @classmethod
+    def _from_json(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            found = json.loads(value)
+        except ValueError:
+            found = None
+        if not isinstance(found, list):
+            raise ValueError("expected a JSON list of seconds such as [10, 60]")
+        return found
+
+    @model_validator(mode="after")
+    def _outlives_late_beats(self) -> Self:
+        if self.stale_s < STALE_BEATS * self.beat_s:
+            raise ValueError(
+                f"PODIUM_STALE_S is {self.stale_s:g} and PODIUM_BEAT_S is {self.beat_s:g}, so runs "
+                "would be taken from workers that are alive: set PODIUM_STALE_S to at least "
+                f"{STALE_BEATS} times PODIUM_BEAT_S, here {STALE_BEATS * self.beat_s:g}"
+            )
+        return self
+
     @property
     def sqlalchemy_url(self) -> str:
         """The database to use, with psycopg as the PostgreSQL driver."""
@@ -162,6 +245,11 @@ class Settings(BaseSettings):
         return self.artifact_url or str(self.data_dir / "artifacts")
 
     @cached_property
+    def allowed_functions(self) -> tuple[str, ...]:
+        """What `reward_functions` names."""
+        return tuple(_parts(self.reward_functions))
+
+    @cached_property
     def trusted_networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """The proxies whose word on addresses counts."""
         return tuple(ip_network(part) for part in _parts(self.trusted_proxies))
@@ -181,3 +269,19 @@ class Settings(BaseSettings):
 
 def _parts(joined: str) -> list[str]:
     return [part.strip() for part in joined.split(",") if part.strip()]
+
+
+def wrong_settings(error: ValidationError) -> str:
+    """Each setting that is wrong, by the name of its environment variable, with its value."""
+    return "; ".join(
+        f"{_named(wrong['loc'], wrong['input'])}{wrong['msg'].removeprefix('Value error, ')}"
+        for wrong in error.errors(include_url=False)
+    )
+
+
+def _named(place: tuple[int | str, ...], value: object) -> str:
+    """The setting and its value, without a password; empty for what several settings say."""
+    if not place:
+        return ""
+    shown = _PASSWORD.sub(r"\1***@", value) if isinstance(value, str) else value
+    return f"PODIUM_{str(place[0]).upper()} is {shown!r}: "

@@ -10,10 +10,11 @@ from typing import Any
 
 from celery import Celery, signals
 from celery.apps.worker import Worker
+from pydantic import ValidationError
 
 from backend.errors import ServiceError
 from backend.queue import TASK, broker_settings
-from backend.settings import UMASK, Settings
+from backend.settings import UMASK, Settings, wrong_settings
 from backend.store.revision import require_current
 from backend.traces import json_log
 from worker import tasks
@@ -101,4 +102,11 @@ def make_app(settings: Settings) -> Celery:
     return app
 
 
-app = make_app(Settings())
+def _settings() -> Settings:
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise SystemExit(wrong_settings(error)) from error
+
+
+app = make_app(_settings())

@@ -19,10 +19,8 @@ from backend.auth import ADMIN_KEY_FILE
 from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.machine.wall_clock import now
 from backend.ops.launcher import hold_data_dir
-from backend.ops.migration import copy_sqlite
+from backend.ops.migration import copy_sqlite, require_database, revision_of, sqlite_path
 from backend.settings import Settings
-from backend.store.db import Database
-from backend.store.revision import current_revision
 
 MANIFEST = "manifest.json"
 SQLITE = "podium.sqlite3"
@@ -44,16 +42,18 @@ def backup(settings: Settings, folder: Path) -> str:
     """Write a backup into a new folder, which appears whole or not at all; a server may go on.
 
     The database is copied first: artifacts are written before the rows that name them, so each row
-    finds its file. Raises Conflict if the folder exists, Unavailable if it cannot be written.
+    finds its file. Raises Conflict if the folder exists, InvalidInput if there is no database or an
+    empty one, Unavailable if the backup cannot be written.
     """
     if folder.exists():
         raise Conflict(f"{folder} exists already", advice="Name a folder that does not exist yet.")
+    require_database(settings)
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
     try:
         _copy_out(settings, unfinished)
         files = {name: digest.of_file(unfinished / name).hex() for name in _files(unfinished)}
-        made = _Manifest(made_at=now(), revision=_revision(settings), files=files)
+        made = _Manifest(made_at=now(), revision=revision_of(settings), files=files)
         (unfinished / MANIFEST).write_text(made.model_dump_json(indent=1), encoding="utf-8")
         unfinished.rename(folder)
     except OSError as error:
@@ -108,12 +108,7 @@ def restore(settings: Settings, folder: Path) -> str:
 
 def _copy_out(settings: Settings, target: Path) -> None:
     if settings.is_embedded_database:
-        if not _sqlite_path(settings).is_file():
-            raise InvalidInput(
-                f"there is no database at {_sqlite_path(settings)}",
-                advice="Set PODIUM_DATA_DIR to the data directory that the server uses.",
-            )
-        copy_sqlite(_sqlite_path(settings), target / SQLITE)
+        copy_sqlite(sqlite_path(settings), target / SQLITE)
     else:
         _run("pg_dump", ["--format=custom", "--file", str(target / DUMP)], settings)
     if settings.artifact_url is None and _artifacts(settings).is_dir():
@@ -151,19 +146,19 @@ def _refuse_to_overwrite(settings: Settings) -> None:
             raise Conflict(f"{path} exists already", advice=advice)
     if settings.is_embedded_database:
         for suffix in _SQLITE_SUFFIXES:
-            left = Path(f"{_sqlite_path(settings)}{suffix}")
+            left = Path(f"{sqlite_path(settings)}{suffix}")
             if left.exists():
                 raise Conflict(f"{left} exists already", advice=advice)
-    elif _revision(settings) is not None:
+    elif revision_of(settings) is not None:
         raise Conflict("the database has tables already", advice=advice)
 
 
 def _restore_database(settings: Settings, kept: Path) -> None:
     if settings.is_embedded_database:
-        unfinished = _sqlite_path(settings).with_suffix(".restoring")
+        unfinished = sqlite_path(settings).with_suffix(".restoring")
         try:
             shutil.copyfile(kept, unfinished)
-            unfinished.rename(_sqlite_path(settings))
+            unfinished.rename(sqlite_path(settings))
         finally:
             unfinished.unlink(missing_ok=True)
     else:
@@ -197,18 +192,6 @@ def _verified_manifest(folder: Path) -> _Manifest:
 def _files(folder: Path) -> list[str]:
     found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return sorted(str(path.relative_to(folder)) for path in found)
-
-
-def _sqlite_path(settings: Settings) -> Path:
-    return Path(settings.sqlalchemy_url.removeprefix("sqlite:///"))
-
-
-def _revision(settings: Settings) -> str | None:
-    database = Database(settings.sqlalchemy_url)
-    try:
-        return current_revision(database)
-    finally:
-        database.close()
 
 
 def _artifacts(settings: Settings) -> Path:

@@ -4,6 +4,8 @@ Called by the command line. It creates the data directory if needed and changes 
 """
 
 import importlib.util
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backend import queue
+from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError, Unavailable
 from backend.machine import disk_space
 from backend.ops.launcher import read_server
+from backend.ops.migration import is_missing
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.revision import current_revision, head_revision
@@ -31,14 +35,16 @@ class Finding:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Look at Python, data directory, database, broker, trainer and what the trainer may use."""
+    """Look at Python, data directory, database, broker, artifacts, trainer and what it may use."""
     return [
         _python(),
         _data_dir(settings),
         *_modes(settings),
         _database(settings),
         _broker(settings),
-        _trainer(),
+        *_artifacts(settings),
+        _trainer(settings),
+        *map(_reward_function, settings.allowed_functions),
         *_vllm(settings),
         _server(settings),
     ]
@@ -95,6 +101,13 @@ def _modes(settings: Settings) -> list[Finding]:
 
 
 def _database(settings: Settings) -> Finding:
+    if is_missing(settings):
+        return Finding(
+            "database",
+            False,
+            f"there is none in {settings.data_dir}: run `podium up` or `podium migrate` to create "
+            "it, or correct PODIUM_DATA_DIR",
+        )
     database = Database(settings.sqlalchemy_url)
     try:
         current, head = current_revision(database), head_revision()
@@ -121,7 +134,25 @@ def _broker(settings: Settings) -> Finding:
     return Finding("broker", True, kind)
 
 
-def _trainer() -> Finding:
+def _artifacts(settings: Settings) -> list[Finding]:
+    """Check that files can be stored in the place that is set, if one is."""
+    if settings.artifact_url is None:
+        return []
+    try:
+        ArtifactStore(settings.artifact_url).check()
+    except FileNotFoundError:
+        missing = (
+            f"{settings.artifact_url} does not exist; create it, or correct PODIUM_ARTIFACT_URL"
+        )
+        return [Finding("artifact store", False, missing)]
+    except ServiceError as error:
+        return [Finding("artifact store", False, f"{error.detail}. {error.advice}")]
+    return [Finding("artifact store", True, f"{settings.artifact_url} can be written and read")]
+
+
+def _trainer(settings: Settings) -> Finding:
+    if settings.trainer_command:
+        return _own_trainer(settings.trainer_command)
     if importlib.util.find_spec("torch") is None:
         return Finding(
             "trainer",
@@ -130,6 +161,49 @@ def _trainer() -> Finding:
             "(a machine that only runs the API does not need it)",
         )
     return Finding("trainer", True, "torch is installed")
+
+
+def _own_trainer(command: str) -> Finding:
+    program = shlex.split(command)[0]
+    # A trainer starts in the directory of its run: what is relative to this one is not found there.
+    is_found = "/" not in program or Path(program).is_absolute()
+    if is_found and shutil.which(program) is not None:
+        return Finding("trainer", True, f"PODIUM_TRAINER_COMMAND starts {program}")
+    return Finding(
+        "trainer",
+        False,
+        f"PODIUM_TRAINER_COMMAND starts {program}, which is not a program on PATH or an absolute "
+        "path to one, so no run can train here: correct the setting, or unset it",
+    )
+
+
+_CALLABLE = (
+    "import importlib, sys; module, _, name = sys.argv[1].partition(':'); "
+    "assert callable(getattr(importlib.import_module(module), name)), f'{name} is not a function'"
+)
+
+
+def _reward_function(function: str) -> Finding:
+    """Import it, in a process of its own, as a trainer does."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _CALLABLE, function],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        wrong = done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+    except subprocess.TimeoutExpired:
+        wrong = "it was still being imported after 120 s"
+    if not wrong:
+        return Finding("reward function", True, f"{function} can be imported")
+    return Finding(
+        "reward function",
+        False,
+        f"{function} cannot be used: {wrong}; correct PODIUM_REWARD_FUNCTIONS, or add the folder "
+        "of its module to PYTHONPATH",
+    )
 
 
 def _vllm(settings: Settings) -> list[Finding]:

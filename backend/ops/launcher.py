@@ -115,7 +115,7 @@ class Launcher:
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + READY_TIMEOUT_S
         api = self._children[0]
-        while not _is_ready(self.url):
+        while not answers(self.url, "/readyz"):
             if api.has_ended() or time.monotonic() > deadline:
                 tail = api.log.read_text(errors="replace")[-2000:]
                 raise Unavailable(
@@ -164,19 +164,20 @@ def read_server(data_dir: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) and psutil.pid_exists(found.get("pid", -1)) else {}
 
 
+def answers(url: str, path: str = "/healthz") -> bool:
+    """Whether a server at this address answers a check of its health with 200."""
+    try:
+        with urllib.request.urlopen(f"{url}{path}", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
 def _describe_holder(data_dir: Path) -> str:
     server = read_server(data_dir)
     if not server:
         return "another podium process"
     return f"process {server.get('pid')} at {server.get('url')}"
-
-
-def _is_ready(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/readyz", timeout=2) as answer:
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 
+from backend.errors import InvalidInput
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.revision import current_revision, head_revision
@@ -21,19 +22,57 @@ ROOT = Path(__file__).resolve().parents[2]
 def migrate(settings: Settings) -> str:
     """Run what is missing and return the revision reached; the embedded file is copied first."""
     settings.data_dir.mkdir(parents=True, exist_ok=True)
-    database = Database(settings.sqlalchemy_url)
-    current = current_revision(database)
-    database.close()
+    current = revision_of(settings)
     head = head_revision()
     if current == head:
         return head
     if current is not None and settings.is_embedded_database:
-        source = Path(settings.sqlalchemy_url.removeprefix("sqlite:///"))
+        source = sqlite_path(settings)
         copy_sqlite(source, source.with_suffix(f".before-{head}.sqlite3"))
     config = Config(str(ROOT / "alembic.ini"))
     config.set_main_option("sqlalchemy.url", settings.sqlalchemy_url.replace("%", "%%"))
     command.upgrade(config, "head")
     return head
+
+
+def is_missing(settings: Settings) -> bool:
+    """Whether the embedded database is yet to be created; connecting would create an empty file."""
+    return settings.is_embedded_database and not sqlite_path(settings).is_file()
+
+
+def sqlite_path(settings: Settings) -> Path:
+    """The file of the embedded database."""
+    return Path(settings.sqlalchemy_url.removeprefix("sqlite:///"))
+
+
+def require_database(settings: Settings) -> str:
+    """The revision of a database with Podium's tables; nothing is created.
+
+    Raises InvalidInput if there is no database or an empty one, Unavailable if it does not answer.
+    """
+    where = str(sqlite_path(settings)) if settings.is_embedded_database else "PODIUM_DATABASE_URL"
+    if is_missing(settings):
+        raise InvalidInput(
+            f"there is no database at {where}",
+            advice="Run `podium up` first, or set PODIUM_DATA_DIR to the data directory that the "
+            "server uses.",
+        )
+    revision = revision_of(settings)
+    if revision is None:
+        raise InvalidInput(
+            f"the database at {where} is empty: it has no tables of Podium",
+            advice="Run `podium migrate` first, or correct PODIUM_DATA_DIR or PODIUM_DATABASE_URL.",
+        )
+    return revision
+
+
+def revision_of(settings: Settings) -> str | None:
+    """The revision of the database, None for an empty one. Raises Unavailable."""
+    database = Database(settings.sqlalchemy_url)
+    try:
+        return current_revision(database)
+    finally:
+        database.close()
 
 
 def copy_sqlite(source: Path, target: Path) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 gc.disable()
 
 import uvicorn
+from pydantic import ValidationError
 
 from backend.errors import ServiceError
 from backend.main import create_app
@@ -24,7 +25,7 @@ from backend.ops.arrivals import Arrivals
 from backend.ops.connections import Guard, raise_file_limit
 from backend.ops.listening import listen, reach_of, url_of
 from backend.reading.reader import Reader
-from backend.settings import UMASK, Settings
+from backend.settings import UMASK, Settings, wrong_settings
 from backend.traces import json_log
 
 gc.enable()
@@ -119,5 +120,7 @@ def main(file_descriptor: int | None = None) -> None:
 if __name__ == "__main__":
     try:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else None)
+    except ValidationError as error:
+        sys.exit(wrong_settings(error))
     except ServiceError as error:
         sys.exit(str(error))

@@ -117,7 +117,8 @@ class Site:
 def open_site(folder: Path, database_url: str, *, is_bucket: bool) -> Site:
     """An empty installation on a migrated database."""
     url = f"memory://{folder.parent.name}-{folder.name}" if is_bucket else None
-    made = Settings(data_dir=folder / "data", database_url=database_url, artifact_url=url)
+    made = Settings(data_dir=folder / "data", database_url=database_url)
+    made = made.model_copy(update={"artifact_url": url})
     return Site(made, Database(made.sqlalchemy_url))
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -9,18 +10,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.ops.backup import backup, restore
 from backend.schemas.people import ProjectBody
-from backend.settings import Settings
+from backend.settings import Settings, wrong_settings
 from backend.store.data import projects
 from backend.store.db import Database
 from backend.store.revision import head_revision
 from backend.store.tables.data import Project
 from backend.store.tables.models import Model
 from tests import processes
-from tests.servers import postgres_programs
+from tests.servers import free_port, postgres_programs
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -277,6 +279,7 @@ def test_an_older_client_of_postgresql_is_told_what_to_install(
     create_postgres_database: Callable[[], str], tmp_path: Path
 ) -> None:
     url = create_postgres_database()
+    Site(tmp_path / "data", url, {"PODIUM_DATABASE_URL": url}).podium("migrate")
     older = tmp_path / "bin" / "pg_dump"
     older.parent.mkdir()
     # What version 15 says to a server of version 17.
@@ -300,7 +303,20 @@ def test_a_backup_of_nothing_leaves_nothing_behind(tmp_path: Path) -> None:
 
     assert code == 1
     assert "PODIUM_DATA_DIR" in said
-    assert list((tmp_path / "backups").iterdir()) == []
+    assert not (tmp_path / "backups").exists()
+
+
+def test_an_empty_database_is_never_backed_up(sites: tuple[Site, Site], tmp_path: Path) -> None:
+    site, _ = sites
+    site.data_dir.mkdir()
+    if not site.settings:
+        (site.data_dir / "podium.sqlite3").touch()
+
+    code, said = site.podium("backup", str(tmp_path / "backup"))
+
+    assert code == 1
+    assert "is empty: it has no tables of Podium" in said
+    assert not (tmp_path / "backup").exists()
 
 
 def test_a_backup_never_replaces_another(site: Site, tmp_path: Path) -> None:
@@ -365,6 +381,7 @@ def test_doctor_names_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
     assert code == 1
     assert "BAD  database" in said
     assert "podium migrate" in said
+    assert list((tmp_path / "data").iterdir()) == [], "it has created something"
 
 
 def test_doctor_is_content_with_a_fresh_installation(site: Site) -> None:
@@ -442,3 +459,112 @@ def test_a_wrong_setting_is_named_with_its_value(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "PODIUM_PORT is 'many': " in done.stderr
     assert "; PODIUM_SLOTS is '-1': " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("STALE_S", "1", "PODIUM_STALE_S is 1 and PODIUM_BEAT_S is 5"),
+        ("STALE_S", "nan", "PODIUM_STALE_S is 'nan': "),
+        ("REWARD_FUNCTIONS", "abc", "'abc' is not of the form module:function"),
+        ("ARTIFACT_URL", "ftp://b", "is 'ftp://b': expected s3://bucket/prefix or a folder"),
+        ("CRASH_BACK_OFF_S", "[-1]", "PODIUM_CRASH_BACK_OFF_S is "),
+        ("CRASH_BACK_OFF_S", "10,60", "is '10,60': expected a JSON list of seconds such as"),
+        ("TRAINER_COMMAND", "python '", 'is "python \'": No closing quotation'),
+        ("DATABASE_URL", "foo", "is 'foo': expected postgresql://"),
+        ("DATABASE_URL", "mysql://me:secret@x/y", "is 'mysql://me:***@x/y': expected postgresql"),
+        ("DATABASE_URL", "postgresql://me@x:port/y", "expected postgresql://"),
+        ("BROKER_URL", "amqp://x", "is 'amqp://x': expected redis://host:6379/0"),
+    ],
+)
+def test_a_setting_that_is_not_valid_is_refused_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(f"PODIUM_{name}", value)
+
+    with pytest.raises(ValidationError) as wrong:
+        Settings()
+
+    assert said in wrong_settings(wrong.value)
+    assert "secret" not in wrong_settings(wrong.value)
+
+
+def test_a_setting_that_is_empty_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PODIUM_DATABASE_URL", "")
+    monkeypatch.setenv("PODIUM_PORT", "")
+
+    assert (Settings().database_url, Settings().port) == (None, 8000)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["podium", "doctor"],
+        [sys.executable, "-m", "backend.ops.serve"],
+        [sys.executable, "-m", "celery", "--app", "worker.celery_app", "worker"],
+    ],
+    ids=["podium", "api", "worker"],
+)
+def test_no_program_starts_with_a_wrong_setting(tmp_path: Path, command: list[str]) -> None:
+    env = processes.environment(tmp_path, PODIUM_STALE_S="1", PODIUM_BEAT_S="5")
+
+    done = processes.run(command, env)
+
+    assert done.returncode == 1
+    assert "set PODIUM_STALE_S to at least 3 times PODIUM_BEAT_S, here 15" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_doctor_looks_at_what_the_settings_name(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("def fine(): ...\n")
+    wrong = {
+        "PODIUM_ARTIFACT_URL": str(tmp_path / "none"),
+        "PODIUM_TRAINER_COMMAND": "nope x",
+        "PODIUM_REWARD_FUNCTIONS": "own:fine, own:none",
+        "PYTHONPATH": str(tmp_path),
+    }
+
+    code, said = Site(site.data_dir, site.url, wrong).podium("doctor")
+
+    assert code == 1
+    assert f"BAD  artifact store: {tmp_path / 'none'} does not exist" in said
+    assert "BAD  trainer: PODIUM_TRAINER_COMMAND starts nope, which is not a program" in said
+    assert "ok   reward function: own:fine can be imported" in said
+    assert "BAD  reward function: own:none cannot be used: AttributeError" in said
+
+
+@pytest.mark.parametrize("verb", ["sign-in", "audit verify", "audit export", "prune", "backup new"])
+def test_a_verb_before_the_first_start_says_what_comes_first(tmp_path: Path, verb: str) -> None:
+    data_dir = tmp_path / "data"
+
+    code, said = sqlite_site(data_dir).podium(*verb.split())
+
+    assert code == 1
+    assert said.startswith(f"podium: there is no database at {data_dir / 'podium.sqlite3'}\n")
+    assert "Run `podium up` first" in said
+    assert not data_dir.exists()
+
+
+@pytest.mark.parametrize("verb", ["up", "migrate", "sign-in", "doctor"])
+@pytest.mark.parametrize("below", ["", "data"])
+def test_a_data_directory_that_is_a_file_is_told_in_a_sentence(
+    tmp_path: Path, verb: str, below: str
+) -> None:
+    (tmp_path / "file").touch()
+
+    code, said = sqlite_site(tmp_path / "file" / below).podium(verb)
+
+    assert code == 1
+    assert "Traceback" not in said
+    assert "PODIUM_DATA_DIR" in said
+
+
+def test_sign_in_says_that_no_server_answers(site: Site) -> None:
+    port = free_port()
+    env = processes.environment(site.data_dir, PODIUM_PORT=str(port))
+
+    done = processes.run(["podium", "sign-in"], env)
+
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"http://127.0.0.1:{port}/sign-in#token=")
+    assert f"no server answers at http://127.0.0.1:{port}" in done.stderr

@@ -8,7 +8,6 @@ from sqlalchemy import update
 
 from backend.artifacts import ArtifactStore
 from backend.errors import InvalidInput
-from backend.settings import Settings
 from backend.store.tables.data import SnapshotLine
 from backend.store.tables.models import Model
 from tests.worker.floor import Floor
@@ -97,11 +96,8 @@ def test_a_copy_in_the_cache_that_is_damaged_is_fetched_again(
     sqlite_floor: Floor, tmp_path: Path, name: str
 ) -> None:
     floor = sqlite_floor
-    floor.settings = Settings(
-        data_dir=floor.data_dir,
-        database_url=floor.database.url,
-        artifact_url=f"memory://{tmp_path.name}",
-    )
+    in_memory = {"artifact_url": f"memory://{tmp_path.name}"}
+    floor.settings = floor.settings.model_copy(update=in_memory)
     key = "runs/run_before/model-1"
     ArtifactStore(floor.settings.resolved_artifact_url).put_folder(
         floor.data_dir / "models" / "base", key

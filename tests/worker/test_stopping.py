@@ -188,10 +188,11 @@ def test_a_stop_or_a_drain_does_not_wait_for_a_bucket_that_is_away(sqlite_floor:
 
     def results_wait(run_id: str) -> bool:
         _, run, since_it_ended = floor.newest_log().read_text().rpartition(run_id)
-        return bool(run) and "nowhere://bucket cannot be used" in since_it_ended
+        return bool(run) and "s3://bucket cannot be used" in since_it_ended
 
-    # There is no such kind of store: every call fails at once.
-    with floor.worker(PODIUM_ARTIFACT_URL="nowhere://bucket"):
+    # The bucket's client has no such option: every call fails at once.
+    broken = {"PODIUM_ARTIFACT_URL": "s3://bucket", "FSSPEC_S3": '{"config_kwargs": {"none": 1}}'}
+    with floor.worker(**broken):
         processes.wait_until(lambda: results_wait(cancelled), "it waits", log=floor.newest_log())
         floor.ask(runs.cancel, cancelled)
         floor.wait_for(cancelled, "cancelled", "failed")
