@@ -241,7 +241,7 @@ def test_who_is_deactivated_is_told_so_and_keeps_what_was_not_sent(
         page.locator("form").get_by_role("button", name="Sign in").click()
         expect(page.get_by_text("This account is deactivated.")).to_be_visible()
         left = page.locator("form").get_by_role("status")
-        expect(left).to_contain_text("A judgment of yours is not sent.")
+        expect(left).to_contain_text("1 judgment of yours is not sent.")
         with page.expect_download() as download:
             left.get_by_role("button", name="Download").click()
         kept = json.loads(download.value.path().read_bytes())

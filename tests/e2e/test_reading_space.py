@@ -301,8 +301,10 @@ def test_every_entry_of_the_sheet_can_be_tapped(
         entry.scroll_into_view_if_needed()
         assert is_in_sight(page, entry), name
         box, room = entry.bounding_box(), sheet.bounding_box()
-        assert box is not None and room is not None
-        assert room["x"] <= box["x"] and box["x"] + box["width"] <= room["x"] + room["width"]
+        assert box is not None
+        assert room is not None
+        assert room["x"] <= box["x"]
+        assert box["x"] + box["width"] <= room["x"] + room["width"]
     sheet.get_by_role("button", name="Close").tap()
 
     windows = {

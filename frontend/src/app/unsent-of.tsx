@@ -1,12 +1,11 @@
-/** Judgments of a person who can no longer sign in: they are nowhere but here, to be downloaded. */
+/** What a person judged or passed on who can no longer sign in: it is nowhere but here. */
 import { useQuery } from "@tanstack/react-query";
 
 import { Icon } from "@/components/icons";
 import { UnsentStore } from "@/features/rank/outbox/unsent-store";
-import { fileOf } from "@/features/rank/outbox/unsent-judgment";
+import { countOf, fileOf } from "@/features/rank/outbox/unsent-item";
 import { browserDatabase } from "@/lib/database";
 import { save } from "@/lib/download";
-import { plural } from "@/lib/format";
 
 export function UnsentOf({ userId }: { userId: string }) {
   const unsent = useQuery({
@@ -23,9 +22,7 @@ export function UnsentOf({ userId }: { userId: string }) {
       <Icon name="alert" />
       <span className="grow">
         <b>
-          {items.length === 1
-            ? "A judgment of yours is not sent."
-            : `${plural(items.length, "judgment")} of yours are not sent.`}
+          {countOf(items)} of yours {items.length === 1 ? "is" : "are"} not sent.
         </b>{" "}
         This browser keeps what you judged. Download it for whoever leads the project.
       </span>
