@@ -44,6 +44,9 @@ def test_two_browsers_from_a_link_to_the_first_judgment(
 
     context = open_window(browser)
     theirs = context.new_page()
+    theirs.goto(ada)
+    expect(theirs.get_by_text("You are invited to People as an annotator.")).to_be_visible()
+    theirs.goto("about:blank")
     come_in(theirs, ada, "ada@example.org")
     expect(theirs.get_by_role("heading", name="Read the guidelines first")).to_be_visible()
     theirs.get_by_role("button", name="I have read version 1").click()

@@ -19,6 +19,13 @@ const LEAST_PASSWORD = 10;
 /** Where a token waits while somebody signs in: in no address that a server could log. */
 const KEPT = "podium.invitation";
 
+const AS: Readonly<Record<Role, string>> = {
+  annotator: "as an annotator",
+  viewer: "as a viewer",
+  researcher: "as a researcher",
+  admin: "as an administrator",
+};
+
 const WHAT_THEY_DO: Readonly<Record<Role, string>> = {
   annotator: "You read what a model has answered and rank the answers from best to worst.",
   viewer: "You see everything in the project and change nothing.",
@@ -89,7 +96,7 @@ function Offer(props: { token: string; invitation: OpenedInvitation; user: User 
       <div>
         <h1>Welcome, {invitation.name}</h1>
         <p className="muted">
-          You are invited to <b>{invitation.project_name}</b> as {invitation.role}.{" "}
+          You are invited to <b>{invitation.project_name}</b> {AS[invitation.role]}.{" "}
           {WHAT_THEY_DO[invitation.role]}
         </p>
       </div>

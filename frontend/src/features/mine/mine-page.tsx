@@ -73,7 +73,7 @@ function Word() {
   const word =
     typeof state === "object" && state !== null && "word" in state ? String(state.word) : "";
   return (
-    <div role="status">
+    <div className="mine-word" role="status">
       {word !== "" && (
         <p className="note">
           <Icon name="check" />

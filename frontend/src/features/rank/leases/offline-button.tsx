@@ -68,7 +68,7 @@ function OfflineCount({ queue }: { queue: AssignmentQueue }) {
   const ends = Math.min(...queue.offline.map((one) => Date.parse(one.expires_at)));
   const until = new Date(ends).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   return (
-    <span className="small nowrap" title={HELP}>
+    <span className="small nowrap offline-count" title={HELP}>
       {plural(queue.offline.length, "comparison")} offline until {until}
     </span>
   );

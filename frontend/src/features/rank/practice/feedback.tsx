@@ -29,8 +29,8 @@ export function Feedback(props: {
         <div>
           <h1>{headline(agreed, pairs)}</h1>
           <p>
-            {agreed} of {plural(pairs, "pair")} {agreed === 1 ? "agrees" : "agree"} with the
-            expected ranking. Practice {state.answered} of {state.comparisons}.
+            {agreed} of {plural(pairs, "pair")} {agreed === 1 || pairs === 1 ? "agrees" : "agree"}{" "}
+            with the expected ranking. Practice {state.answered} of {state.comparisons}.
           </p>
         </div>
       </div>
