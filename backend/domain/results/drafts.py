@@ -39,6 +39,7 @@ class Column:
     unit: str = "share"
     is_mean: bool = False
     is_trained: bool = False
+    is_partly: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,10 @@ class Draft:
 
 @dataclass(frozen=True)
 class Given:
-    """Everything that tables are made of. `labels`: what sets are called; `remarks`: by set."""
+    """Everything that tables are made of. `labels`: what sets are called; `remarks`: by set.
+
+    `divided`: the snapshots that have held-out prompts beside those to be trained on.
+    """
 
     rows: Sequence[Row]
     measured: Measured
@@ -65,6 +69,7 @@ class Given:
     remarks: Mapping[PromptSet, Sequence[str]]
     missing: str = ""
     commits: Sequence[str] = ()
+    divided: frozenset[str] = frozenset()
 
     @cached_property
     def sets(self) -> list[PromptSet]:
@@ -90,6 +95,11 @@ class Given:
     def is_trained(self, prompts: PromptSet) -> bool:
         """Whether a run was trained on prompts of this set."""
         return prompts.data in self._trained_data and prompts.split != "heldout"
+
+    def is_partly(self, prompts: PromptSet) -> bool:
+        """Whether held-out prompts are among the prompts of this set, beside those trained on."""
+        is_whole = prompts.split == "all" and prompts.data in self.divided
+        return is_whole and self.is_trained(prompts)
 
     def has_chosen(self, prompts: PromptSet) -> bool:
         """Whether a run kept its best checkpoint by prompts of this set."""
@@ -259,13 +269,15 @@ def _column(given: Given, name: str, prompts: PromptSet, measure: str) -> Column
     unit = _UNITS.get(measure.partition("/")[0], "share")
     return Column(
         name, [(prompts, measure)], direction_of(measure), unit,
-        is_trained=given.is_trained(prompts),
+        is_trained=given.is_trained(prompts), is_partly=given.is_partly(prompts),
     )  # fmt: skip
 
 
 def _told(given: Given, prompts: PromptSet) -> str:
     """The name of a set, and whether the runs have seen its prompts."""
     label = f"`{given.labels[prompts]}`"
+    if given.is_partly(prompts):
+        return f"{label}, on some of whose prompts the runs were trained"
     return f"{label}, prompts that the runs were trained on" if given.is_trained(prompts) else label
 
 
@@ -275,8 +287,15 @@ def _with_mean(columns: Sequence[Column]) -> list[Column]:
     parts = [part for column in columns for part in column.parts]
     first = columns[0]
     is_trained = any(column.is_trained for column in columns)
-    mean = Column(_MEAN, parts, first.direction, first.unit, is_mean=True, is_trained=is_trained)
+    mean = Column(
+        _MEAN, parts, first.direction, first.unit, is_mean=True, is_trained=is_trained,
+        is_partly=is_trained and not all(map(_is_all_trained, columns)),
+    )  # fmt: skip
     return [*columns, mean]
+
+
+def _is_all_trained(column: Column) -> bool:
+    return column.is_trained and not column.is_partly
 
 
 def score_of(measures: Iterable[str]) -> str | None:

@@ -40,7 +40,7 @@ class Read:
 
     `makers`: other runs that made what is evaluated or started from. `models` are by key, `names`
     are those of the models and snapshots that configs name by their ids. A model that is not in
-    `models` is called by its key.
+    `models` is called by its key. `divided`: the snapshots that have both sides.
     """
 
     asked: Sequence[MeasuredRun]
@@ -48,6 +48,7 @@ class Read:
     evaluations: Sequence[MeasuredRun]
     models: Mapping[str, KnownModel]
     names: Mapping[str, str]
+    divided: frozenset[str] = frozenset()
 
 
 def gathered(read: Read) -> Given:
@@ -74,6 +75,7 @@ def gathered(read: Read) -> Given:
         remarks=remarks,
         missing=" ".join(filter(None, (_not_ended(runs.values()), _left_out(rows, runs)))),
         commits=sorted({one.commit for one in everybody if one.commit}),
+        divided=read.divided,
     )
 
 

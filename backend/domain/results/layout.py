@@ -29,7 +29,9 @@ def grid_of(
 
 def heading_of(table: ResultsTable, column: ResultsColumn) -> str:
     """The name of a column; where sets stand side by side, with what was trained on."""
-    return f"{column.name} (trained on)" if column.is_trained and not table.set else column.name
+    if not column.is_trained or table.set:
+        return column.name
+    return f"{column.name} ({'partly ' if column.is_partly else ''}trained on)"
 
 
 def sentence_of(value: str, *, text: Write, code: Write) -> str:

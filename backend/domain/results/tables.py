@@ -61,7 +61,7 @@ def _filled(draft: Draft, given: Given) -> ResultsTable:
     columns = [
         ResultsColumn(
             name=one.name, metric=_metric_of(one), unit=one.unit, direction=one.direction,
-            is_mean=one.is_mean, is_trained=one.is_trained,
+            is_mean=one.is_mean, is_trained=one.is_trained, is_partly=one.is_partly,
         )
         for one in draft.columns
     ]  # fmt: skip

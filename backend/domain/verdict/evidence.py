@@ -64,6 +64,13 @@ class Judge(NamedTuple):
     last: int
 
 
+class Sides(NamedTuple):
+    """How many prompts of a snapshot are to be trained on, and how many are held out."""
+
+    n_train: int
+    n_heldout: int
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Everything that the rules look at.
@@ -74,7 +81,9 @@ class Evidence:
     `is_over`: whether no more will come. `shipped_step`: that of the weights which the run left.
     `resumes`: in the order of the attempts; they are told and never judged. `n_heldout`: prompts
     on which a policy is evaluated; None = not known. `judges`: who judged what was attached,
-    as far as that was said, in the order in which it was.
+    as far as that was said, in the order in which it was. `sides`: those of the snapshot that an
+    evaluation is about; None = not known. `has_trained_on_it`: whether its model, or one that this
+    model began with, was trained on that snapshot.
     """
 
     config: Mapping[str, Any]
@@ -85,6 +94,8 @@ class Evidence:
     resumes: Sequence[Resume] = ()
     n_heldout: int | None = None
     judges: Sequence[Judge] = ()
+    sides: Sides | None = None
+    has_trained_on_it: bool = False
 
     def curve(self, name: str) -> Sequence[Point]:
         """The points of a metric; empty where there is none."""

@@ -3,6 +3,8 @@
 Called by `backend.domain.verdict.judging`.
 """
 
+from dataclasses import dataclass
+
 from backend.domain.verdict.evidence import Estimate, Evidence
 from backend.domain.verdict.measured import Judged, gauge
 from backend.domain.verdict.proxy import learned
@@ -17,15 +19,21 @@ _LEARNED = (
     "The reward that judges is learned and may have trained the model, too: rank some of its "
     "responses, or evaluate it by another reward."
 )
+_SEEN = (
+    "The model may have learned the training prompts by heart: set `split` to heldout, or add a "
+    "held-out set to `evaluation_sets`."
+)
 _NO_BASELINE = "No baseline: set `baseline_model`."
 
 
 def evaluate(evidence: Evidence) -> RunVerdict:
     """An evaluation: does the model win against its baseline, if it has one?
 
-    It may measure several sets; prompts that are not held out decide only where no others are.
+    It may measure several sets; prompts that the model may have learned decide only where no others
+    are, and then never in green.
     """
-    prefix, where = _deciding_set(evidence)
+    deciding = _deciding_set(evidence)
+    prefix, where = deciding.prefix, deciding.where
     gauges = [
         gauge(evidence, f"{prefix}reward"),
         gauge(
@@ -44,7 +52,8 @@ def evaluate(evidence: Evidence) -> RunVerdict:
     if not won:
         if not reward:
             return _nothing(evidence, gauges)
-        sentence = f"The mean reward{where} is {with_interval(reward[-1])}."
+        comma = "," if "," in where else ""
+        sentence = f"The mean reward{where}{comma} is {with_interval(reward[-1])}."
         reason = " ".join(filter(None, (unscored, _NO_BASELINE)))
         return _verdict(Kind.MEASURED, "none", sentence, reason, gauges)
     level, words = _against_even(won[-1])
@@ -53,22 +62,57 @@ def evaluate(evidence: Evidence) -> RunVerdict:
     mean = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
     reason = " ".join(filter(None, (mean, unscored)))
     kind = kinds.get(level, Kind.AT_BASELINE)
-    if level == "good" and learned(evidence.config.get("reward")):
-        reason = " ".join(filter(None, (reason, _LEARNED)))
+    doubts = [
+        doubt
+        for doubt, is_there in (
+            (_SEEN, deciding.is_seen),
+            (_LEARNED, bool(learned(evidence.config.get("reward")))),
+        )
+        if is_there
+    ]
+    if level == "good" and doubts:
+        reason = " ".join(filter(None, (reason, *doubts)))
         return _verdict(kind, "warn", sentence, reason, gauges)
     return _verdict(kind, level, sentence, reason, gauges)
 
 
-def _deciding_set(evidence: Evidence) -> tuple[str, str]:
-    """What the metrics of the set that decides begin with, and how a sentence names it."""
-    if evidence.config.get("split") != "train":
-        return "eval/", ""
+@dataclass(frozen=True)
+class _Set:
+    """The set that decides: what its metrics begin with, how a sentence names it."""
+
+    prefix: str
+    where: str = ""
+    is_seen: bool = False
+
+
+def _deciding_set(evidence: Evidence) -> _Set:
+    """The run's own prompts if none of them is a training prompt, else a held-out set if any."""
+    seen = _seen(evidence)
+    if not seen:
+        return _Set("eval/")
     for one in evidence.config.get("evaluation_sets") or []:
         prefix = f"eval/{one['name']}/"
         if one.get("split") == "heldout" and evidence.curve(f"{prefix}reward"):
             is_called_so = one["name"].replace("-", "").replace("_", "") == "heldout"
-            return prefix, " on held-out prompts" + ("" if is_called_so else f" ({one['name']})")
-    return "eval/", " on training prompts"
+            where = " on held-out prompts" + ("" if is_called_so else f" ({one['name']})")
+            return _Set(prefix, where)
+    return _Set("eval/", seen, is_seen=True)
+
+
+def _seen(evidence: Evidence) -> str:
+    """How a sentence names the run's own prompts if training prompts are among them; else empty.
+
+    A snapshot without a held-out side is a set of test prompts, unless the model has learned them.
+    """
+    split, sides = evidence.config.get("split", "all"), evidence.sides
+    if split == "train":
+        return " on training prompts"
+    if split != "all" or sides is None or not sides.n_train:
+        return ""
+    if sides.n_heldout:
+        n = sides.n_train + sides.n_heldout
+        return f" on all {n:,} prompts, {sides.n_train:,} of them training prompts"
+    return " on training prompts" if evidence.has_trained_on_it else ""
 
 
 def _share(won: Estimate) -> str:

@@ -29,7 +29,12 @@ class ResultsColumn(ApiAnswer):
         description="Which is better; none = neither."
     )
     is_mean: bool = Field(False, description="The mean of the other columns.")
-    is_trained: bool = Field(False, description="On prompts that the runs were trained on.")
+    is_trained: bool = Field(
+        False, description="On prompts that the runs were trained on, all of them or a part."
+    )
+    is_partly: bool = Field(
+        False, description="Whether held-out prompts are among those of `is_trained`."
+    )
 
 
 class ResultsPoint(ApiAnswer):

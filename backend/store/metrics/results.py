@@ -5,6 +5,7 @@ Called by `backend.api.results`; the tables are `backend.domain.results`.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -18,7 +19,7 @@ from backend.domain.results.tables import results
 from backend.errors import NotFound
 from backend.schemas.metrics.results import ResultsAnswer
 from backend.schemas.metrics.sets import RunSets
-from backend.schemas.vocabulary import Method, RunState
+from backend.schemas.vocabulary import Method, RunState, Split
 from backend.store import record_names
 from backend.store.data import snapshots
 from backend.store.metrics import draws
@@ -59,8 +60,16 @@ def given(session: Session, run_ids: Sequence[str], caller: Caller) -> Given:
         evaluations=[_measured(row, first) for row in evaluations.values()],
         models=models,
         names=record_names.of_configs(session, configs, caller),
+        divided=_divided(session, configs),
     )
     return gathered(read)
+
+
+def _divided(session: Session, configs: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The snapshots of these configs' sets that have prompts on both sides."""
+    asked = {prompts.data for config in configs for prompts, _ in sets_of(config) if prompts.data}
+    found = snapshots.n_records(session, {(one, split) for one in asked for split in Split})
+    return frozenset(one for one in asked if all(found.get((one, split), 0) > 0 for split in Split))
 
 
 def of_experiment(session: Session, experiment_id: str, caller: Caller) -> ResultsAnswer:

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from backend.domain.dotted_path import value_at
 from backend.domain.run_state import ENDED
 from backend.domain.verdict import win_rate
-from backend.domain.verdict.evidence import Evidence, Judge, Point, Resume
+from backend.domain.verdict.evidence import Evidence, Judge, Point, Resume, Sides
 from backend.domain.verdict.judging import PREFIXES, is_looked_at, judge
 from backend.schemas.metrics.verdicts import RunVerdictAnswer
 from backend.schemas.runs import Series
@@ -33,6 +33,9 @@ from backend.store.tables.runs import Run, RunEvent
 _BUCKETS = 250
 # Steps from the first on that are read one by one, for what is compared with the first alone.
 _BEGINNING = 100
+# What runs train on, and how many of them a model may have behind it.
+_LEARNED_FROM = ("prompts", "demonstrations", "preferences", "solutions")
+_MOST_ANCESTORS = 8
 
 
 def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
@@ -44,6 +47,8 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
     drawn = _drawn(session, rows)
     resumes = _resumes(session, [run.id for run in rows if run.attempt > 1])
     n_heldout = _held_out(session, rows)
+    sides = _sides(session, rows)
+    learners = _learners(session, rows)
     judges = _judges(session, [run.id for run in rows if win_rate.METRIC in run.summary])
 
     def evidence(run: Row[Any]) -> Evidence:
@@ -56,6 +61,8 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
             resumes=resumes[run.id],
             n_heldout=n_heldout.get(run.id),
             judges=judges[run.id],
+            sides=sides.get(run.id),
+            has_trained_on_it=value_at(run.config, "prompts.id") in learners.get(run.id, ()),
         )
 
     return [
@@ -90,6 +97,40 @@ def _held_out(session: Session, rows: Sequence[Row[Any]]) -> dict[str, int]:
     }
     found = snapshots.n_records(session, set(asked.values()))
     return {run_id: found[split] for run_id, split in asked.items() if split in found}
+
+
+def _sides(session: Session, rows: Sequence[Row[Any]]) -> dict[str, Sides]:
+    """The sides of the snapshot that each evaluation is about, by run."""
+    asked = {
+        run.id: value_at(run.config, "prompts.id") for run in rows if run.method == Method.EVALUATE
+    }
+    wanted = {(snapshot, split) for snapshot in asked.values() if snapshot for split in Split}
+    found = snapshots.n_records(session, wanted)
+    return {
+        run_id: Sides(found[snapshot, Split.TRAIN], found[snapshot, Split.HELDOUT])
+        for run_id, snapshot in asked.items()
+        if (snapshot, Split.TRAIN) in found
+    }
+
+
+def _learners(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, set[str]]:
+    """The snapshots that the models evaluated were trained on, by run, also before they began."""
+    models = {
+        run.id: value_at(run.config, "model.id") for run in rows if run.method == Method.EVALUATE
+    }
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for _ in range(_MOST_ANCESTORS):
+        ids = {model for model in models.values() if model}
+        if not ids:
+            break
+        made = select(Model.id, Run.config).join(Run, Run.id == Model.run_id)
+        pairs = session.execute(made.where(Model.id.in_(ids)))
+        configs: dict[str, Mapping[str, Any]] = {one.id: one.config for one in pairs}
+        for run_id, model in models.items():
+            config = configs.get(str(model), {})
+            found[run_id] |= {value_at(config, f"{name}.id") for name in _LEARNED_FROM} - {None}
+            models[run_id] = value_at(config, "model.id")
+    return found
 
 
 def _resumes(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[Resume]]:

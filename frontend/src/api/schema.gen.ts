@@ -3103,10 +3103,16 @@ export interface components {
             is_mean: boolean;
             /**
              * Is Trained
-             * @description On prompts that the runs were trained on.
+             * @description On prompts that the runs were trained on, all of them or a part.
              * @default false
              */
             is_trained: boolean;
+            /**
+             * Is Partly
+             * @description Whether held-out prompts are among those of `is_trained`.
+             * @default false
+             */
+            is_partly: boolean;
         };
         /**
          * ResultsPoint

@@ -56,14 +56,18 @@ def given_of(
     asked: Sequence[MeasuredRun],
     evaluations: Sequence[MeasuredRun],
     makers: Sequence[MeasuredRun] = (),
+    divided: Sequence[str] = (),
     **models: KnownModel,
 ) -> Given:
-    """What was measured; the run `x` made `model_x`, and nobody known made the SFT model."""
+    """What was measured; the run `x` made `model_x`, and nobody known made the SFT model.
+
+    `divided`: the snapshots that have held-out prompts, too.
+    """
     known = {f"model_{run.id}": KnownModel(f"of {run.id}", run.id) for run in (*asked, *makers)}
     data = {"snapshot_test": "test", "snapshot_train": "train"}
     called = {SFT: KnownModel("sft")} | known | models
     names = data | {key: model.name for key, model in called.items()}
-    read = Read(asked, makers, evaluations, called, names)
+    read = Read(asked, makers, evaluations, called, names, frozenset(divided))
     return gathered(read)
 
 

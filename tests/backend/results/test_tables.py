@@ -7,6 +7,7 @@ import pytest
 
 from backend.domain.results.gathered import KnownModel
 from backend.domain.results.markdown import markdown_of
+from backend.domain.results.tables import results
 from backend.domain.seeds.draws import Draw
 from backend.domain.seeds.names import names_of
 from backend.domain.seeds.records import called, ids_in, with_names
@@ -16,6 +17,7 @@ from tests.backend.results.plain_runs import (
     SFT,
     answer_of,
     evaluation,
+    given_of,
     named,
     policy,
     spread,
@@ -384,6 +386,24 @@ def test_what_was_trained_on_comes_last_and_says_so_where_a_table_is_of_one_set(
     assert trained == [{False}, {False}, {True}]
     assert tables[0].caption.startswith("On `test`: ")
     assert tables[2].caption.startswith("On `train`, prompts that the runs were trained on: ")
+
+
+def test_all_prompts_of_a_divided_snapshot_are_partly_trained_on() -> None:
+    """35 of 64 prompts were trained on and 29 were not: neither wholly seen nor unseen."""
+    values = {"eval/pass@1": 0.5, "eval/length": 9.0, "eval/pass@16": 0.9}
+    found = [evaluation(10, "model_g", values, prompts={"id": "snapshot_train"})]
+    answers = [
+        results(given_of([policy("g", 0)], found, divided=divided))
+        for divided in ((), ("snapshot_train",))
+    ]
+
+    captions = [table_of(answer, "score/train").caption for answer in answers]
+    assert captions[0].startswith("On `train`, prompts that the runs were trained on: ")
+    assert captions[1].startswith("On `train`, on some of whose prompts the runs were trained: ")
+    for answer, words in zip(answers, ("trained on", "partly trained on"), strict=True):
+        column = table_of(answer, "passes").columns[0]
+        assert (column.is_trained, column.is_partly) == (True, words.startswith("partly"))
+        assert rf"| train pass@1 \({words}\) |" in markdown_of(answer)
 
 
 def test_named_sets_have_a_mean_of_those_that_were_not_trained_on() -> None:

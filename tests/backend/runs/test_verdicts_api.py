@@ -15,6 +15,9 @@ from backend.store.metrics import curves, verdicts
 from backend.store.metrics import points as metrics
 from backend.store.runs import events, runs
 from backend.store.runs.events import NewEvent
+from backend.store.runs.runs import NewRun
+from backend.store.tables.data import Snapshot
+from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
 from tests.backend.runs.conftest import AT, Seed
 
@@ -249,3 +252,52 @@ def test_while_a_run_goes_on_its_planned_steps_may_be_named(
     refused = attach(201)
     assert refused.status_code == 422
     assert "a point is at step 201, but the run goes up to step 200" in refused.json()["detail"]
+
+
+def _evaluated(api: TestClient, database: Database, seed: Seed, model: str = "model_policy") -> str:
+    """The sentence on an evaluation of all prompts of the snapshot."""
+    config = {
+        "method": "evaluate",
+        "model": {"id": model},
+        "prompts": {"id": seed.prompts},
+        "reward": {"terms": [{"kind": "finished"}]},
+    }
+    with database.write() as session:
+        new = NewRun(seed.project, seed.user, "a run", "evaluate", config, schema_version=1)
+        run_id = runs.create(session, new, at=AT).id
+        values = {"eval/reward": 0.5}
+        metrics.append(session, run_id, 1, [MetricLine(step=1, time=1.0, values=values)], at=AT)
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+    return str(found["sentence"])
+
+
+def test_an_evaluation_of_all_prompts_counts_the_training_prompts(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    sentence = _evaluated(api, database, seed)
+    assert sentence == "The mean reward on all 10 prompts, 8 of them training prompts, is 0.5."
+
+
+def test_prompts_that_were_never_split_are_training_prompts_of_who_learned_them(
+    api: TestClient, database: Database, seed: Seed, run_id: str
+) -> None:
+    """Also of a model that began with the one that learned them."""
+    with database.write() as session:
+        session.execute(update(Snapshot).values(counts={"train": {"records": 8}}))
+        for model_id, made_by in (("m1", run_id), ("m2", run_id)):
+            session.add(
+                Model(
+                    id=model_id, created_at=AT, name=model_id, kind="causal_lm", run_id=made_by,
+                    source={"hub_id": "owner/name"}, facts={"vocab_size": 512},
+                    project_id=seed.project,
+                )
+            )  # fmt: skip
+    with database.write() as session:
+        config = seed.sft(model={"id": "m1"})
+        new = NewRun(seed.project, seed.user, "a run", "sft", config, schema_version=1)
+        later = runs.create(session, new, at=AT).id
+        session.execute(update(Model).where(Model.id == "m2").values(run_id=later))
+    assert _evaluated(api, database, seed) == "The mean reward is 0.5."
+    for learned in ("m1", "m2"):
+        sentence = _evaluated(api, database, seed, learned)
+        assert sentence == "The mean reward on training prompts is 0.5."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.domain.verdict.evidence import Estimate, Evidence, Point
+from backend.domain.verdict.evidence import Estimate, Evidence, Point, Sides
 from backend.domain.verdict.judging import judge
 from backend.domain.verdict.words import apart, shown, with_span
 from backend.schemas.metrics.verdicts import RunVerdict, Span
@@ -366,6 +366,44 @@ def test_an_evaluation_on_training_prompts_alone_says_so() -> None:
     found = verdict(Method.EVALUATE, config=HELD_OUT, eval__reward=[1.0])
 
     assert found.sentence == "The mean reward on training prompts is 1."
+
+
+WON = {
+    f"eval/win_rate{end}": [Point(1, x)] for end, x in (("", 0.8), ("_low", 0.7), ("_high", 0.9))
+}
+
+
+def test_all_prompts_of_a_split_snapshot_are_not_held_out() -> None:
+    config: dict[str, object] = {"split": "all"}
+    found = judge(Method.EVALUATE, Evidence(config, WON, is_over=True, sides=Sides(35, 29)))
+
+    assert (found.kind, found.level) == (Kind.ABOVE_BASELINE, "warn")
+    assert found.sentence.startswith(
+        "By its reward the model is better than its baseline on all 64 prompts, 35 of them "
+        "training prompts: it wins 80 %"
+    )
+    assert "set `split` to heldout" in found.reason
+    alone = Evidence({}, {"eval/reward": [Point(1, 1.0)]}, is_over=True, sides=Sides(35, 29))
+    assert judge(Method.EVALUATE, alone).sentence == (
+        "The mean reward on all 64 prompts, 35 of them training prompts, is 1."
+    )
+
+
+def test_a_held_out_set_decides_before_all_prompts_of_a_split_snapshot() -> None:
+    curves = WON | {"eval/cold/reward": [Point(1, 1.0)]}
+    config = HELD_OUT | {"split": "all"}
+    found = judge(Method.EVALUATE, Evidence(config, curves, is_over=True, sides=Sides(35, 29)))
+    assert found.sentence == "The mean reward on held-out prompts (cold) is 1."
+
+
+@pytest.mark.parametrize(("has_trained", "level"), [(False, "good"), (True, "warn")])
+def test_test_prompts_that_were_never_split_are_as_good_as_held_out_unless_learned(
+    has_trained: bool, level: str
+) -> None:
+    evidence = Evidence({}, WON, is_over=True, sides=Sides(64, 0), has_trained_on_it=has_trained)
+    found = judge(Method.EVALUATE, evidence)
+    assert found.level == level
+    assert ("on training prompts" in found.sentence) == has_trained
 
 
 def test_an_evaluation_names_the_share_that_could_not_be_scored() -> None:

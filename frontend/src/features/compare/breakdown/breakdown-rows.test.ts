@@ -27,6 +27,7 @@ const column = (name: string): ResultsColumn => ({
   direction: "higher",
   is_mean: name === "Mean",
   is_trained: false,
+  is_partly: false,
 });
 const row = (name: string, cells: readonly (ResultsCell | null)[]): ResultsRow => ({
   name,

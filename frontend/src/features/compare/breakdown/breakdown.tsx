@@ -8,6 +8,7 @@ import type { ResultsCell, ResultsRow, ResultsTable, SeedGroups } from "@/api/ty
 import { BarLegend, Bars } from "@/charts/bars/bars";
 import { Segmented } from "@/components/segmented";
 import { colourOf } from "@/components/seed-groups/group-names";
+import { trainedOn } from "@/components/seed-groups/trained-on";
 import { Failure } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
@@ -58,7 +59,7 @@ export function Breakdown({ answer }: { answer: SeedGroups }) {
             {tables.map((table) => (
               <option key={table.id} value={table.id}>
                 {table.name}: {table.set}
-                {table.columns.some((column) => column.is_trained) && " (trained on)"}
+                {trainedOn(table.columns)}
               </option>
             ))}
           </select>

@@ -1,5 +1,6 @@
 /** Tables of one kind for several sets are one table with a choice of set. Pure. */
 import type { ResultsTable } from "@/api/types";
+import { trainedOn } from "@/components/seed-groups/trained-on";
 
 export interface Family {
   readonly name: string;
@@ -13,8 +14,7 @@ export function familiesOf(tables: readonly ResultsTable[]): readonly Family[] {
 }
 
 /** What a set is called where one is chosen. */
-export const choiceOf = (table: ResultsTable): string =>
-  table.columns.some((column) => column.is_trained) ? `${table.set} (trained on)` : table.set;
+export const choiceOf = (table: ResultsTable): string => table.set + trainedOn(table.columns);
 
 /** The table of the set that was chosen, else the first. */
 export const shownOf = (family: Family, set: string | null): ResultsTable | undefined =>

@@ -3,6 +3,7 @@ import { useId } from "react";
 
 import type { ResultsColumn, ResultsRow, ResultsTable } from "@/api/types";
 import { colourOf, isDashed, letterOf } from "@/components/seed-groups/group-names";
+import { trainedOn } from "@/components/seed-groups/trained-on";
 import { Table, type Column } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
 import { plural } from "@/lib/format";
@@ -21,7 +22,7 @@ const SAID_BY_THE_NAME: ReadonlySet<string> = new Set(["", "share", "per token"]
 const headingOf = (table: ResultsTable, column: ResultsColumn): string =>
   column.name +
   (SAID_BY_THE_NAME.has(column.unit) ? "" : `, ${column.unit}`) +
-  (column.is_trained && table.set === "" ? " (trained on)" : "");
+  (table.set === "" ? trainedOn([column]) : "");
 
 function RowName({ row, placeOf }: { row: ResultsRow; placeOf: PlaceOf }) {
   const place = row.is_start ? null : placeOf(row.runs[0] ?? "");
