@@ -143,6 +143,11 @@ describe("what a run without metrics or lines says", () => {
     );
   });
 
+  it("does not claim that an unexplained end is explained", () => {
+    const crashed = run("crashed", { error: { ...error, cause: "unexplained" } });
+    expect(noMetrics(crashed)).toContain("The message above says what is known of its end.");
+  });
+
   it("has no reason to seek for a run that was cancelled", () => {
     const cancelled = run("cancelled", { error: null });
     expect(noMetrics(cancelled)).toBe("The run was cancelled before it reported a metric.");

@@ -1,5 +1,5 @@
 /** What the head of a run's page says of where the run stands, true in every state. Pure. */
-import type { Run } from "@/api/types";
+import type { Run, RunError } from "@/api/types";
 import { isLive } from "@/components/run-batches";
 import { ago, duration, number } from "@/lib/format";
 
@@ -82,11 +82,15 @@ export function noCheckpoints(run: Run): string {
   return "A run writes a checkpoint every `checkpoint_every` steps, by default at least every 10 minutes, and when it is asked to stop.";
 }
 
-const SAYS_WHY = "The message above says why.";
+/** What the message above the tabs tells of an end that nobody has explained, or somebody has. */
+const above = (error: RunError): string =>
+  error.cause === "unexplained"
+    ? "The message above says what is known of its end."
+    : "The message above says why.";
 
 /** Why a run that is over has no metrics. */
 export function noMetrics(run: Run): string {
-  if (run.error !== null) return `The run ended before it reported a metric. ${SAYS_WHY}`;
+  if (run.error !== null) return `The run ended before it reported a metric. ${above(run.error)}`;
   if (run.state === "cancelled") return "The run was cancelled before it reported a metric.";
   return "The run reported no metric. The Logs tab has what it printed.";
 }
@@ -98,7 +102,8 @@ const ENDS: Partial<Record<Run["state"], string>> = {
 
 /** Why a run that is over has no log. */
 export function noLog(run: Run): string {
-  if (run.error !== null) return `The run ended before its trainer printed a line. ${SAYS_WHY}`;
+  if (run.error !== null)
+    return `The run ended before its trainer printed a line. ${above(run.error)}`;
   return ENDS[run.state] ?? "The run ended without a line.";
 }
 
