@@ -36,6 +36,7 @@ class Events:
         self.tokens = 0
         self._started_at = time.monotonic()
         self._first_step = 0
+        self._said: set[tuple[str, str]] = set()
         try:
             cut_back_to_last_newline(path)
             self._file = path.open("a", encoding="utf-8")
@@ -100,6 +101,12 @@ class Events:
     ) -> None:
         """Point a researcher at something."""
         self._write(AlertLine(level=level, rule=rule, message=message, step=step))
+
+    def alert_once(self, rule: str, message: str) -> None:
+        """Warn of something, unless this attempt has said the same."""
+        if (rule, message) not in self._said:
+            self._said.add((rule, message))
+            self.alert(rule, message)
 
     def close(self) -> None:
         """Close the file."""

@@ -94,7 +94,7 @@ def _answered(run: Run, config: EvaluateConfig, reference: Reference, *, place: 
         everybody = [prompt for several in prompts.values() for prompt in several]
         require_references(run, everybody, config.reward.terms)
     texts = read_texts(run, config, tokenizer)
-    model = loading.load_causal_lm(reference, dtype=run.dtype, device=run.device)
+    model = loading.load_causal_lm(reference, dtype=run.dtype, device=run.device, events=run.events)
     portions = sum(map(steps_of, prompts.values()))
     sampler = _Sampler(
         run, config, model, tokenizer, place * portions, _n_models(config) * portions

@@ -31,7 +31,9 @@ def generate(run: Run, config: GenerateConfig) -> None:
     tokenizer = load_tokenizer(config.model, config.rollout.template)
     prompts = read_split(run, config, tokenizer)
     require_references(run, prompts, config.reward)
-    model = loading.load_causal_lm(config.model, dtype=run.dtype, device=run.device)
+    model = loading.load_causal_lm(
+        config.model, dtype=run.dtype, device=run.device, events=run.events
+    )
     sampling = sampling_of(config.rollout, model, tokenizer)
     steps = steps_of(prompts)
     with closing(open_engine(run, config.rollout, model, lambda: model)) as engine:
@@ -52,7 +54,9 @@ def generate(run: Run, config: GenerateConfig) -> None:
     distance: Distance | None = None
     if config.reference is not None:
         run.events.progress(steps, steps, "logprob")
-        reference = loading.load_causal_lm(config.reference, dtype=run.dtype, device=run.device)
+        reference = loading.load_causal_lm(
+            config.reference, dtype=run.dtype, device=run.device, events=run.events
+        )
         distance = distance_to(run, model, reference, [a.tokens for a in answers], sampling)
         values |= mean_with_interval("kl/exact", distance.kl, prompt_ids)
         values["eval/ref_logp"] = fmean(distance.ref_logp)

@@ -14,8 +14,9 @@ from transformers import AutoConfig
 from backend.schemas.references import Reference
 from worker.trainer.errors import ConfigError, MissingModel
 
-# IndexError: a GGUF file that ends within its header.
-LOAD_ERRORS = (OSError, ValueError, KeyError, IndexError, SafetensorError)
+# IndexError: a GGUF file that ends within its header. ImportError: a quantization whose library is
+# not installed.
+LOAD_ERRORS = (OSError, ValueError, KeyError, IndexError, ImportError, SafetensorError)
 
 
 def locate(reference: Reference) -> tuple[str, dict[str, object]]:

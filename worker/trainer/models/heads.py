@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from transformers import AutoModel, PreTrainedTokenizerBase
+from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerBase
 
 from backend.schemas.references import Reference
 from backend.schemas.training import ProcessRewardModelConfig, RewardModelConfig
@@ -26,8 +27,9 @@ from worker.trainer.data.tokens import (
     micro_batches_by_prompt,
     template_hash,
 )
-from worker.trainer.errors import ConfigError
-from worker.trainer.models import adapters, files, loading
+from worker.trainer.errors import ConfigError, MissingModel
+from worker.trainer.events import Events
+from worker.trainer.models import adapters, files, loading, weights
 from worker.trainer.models.body import hidden_at, install_trees
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.run import Run
@@ -79,12 +81,17 @@ class LoadedScorer:
 
 def new_reward_model(run: Run, config: RewardModelConfig | ProcessRewardModelConfig) -> RewardModel:
     """A reward model on the body of a language model, its head drawn from N(0, 1 / (H + 1)^2)."""
-    causal = loading.load_to_train(run, config, longest=config.max_tokens)
+    causal = loading.load_to_train(run, config, longest=config.max_tokens, body_only=True)
     body = causal.get_decoder()
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
         body = adapters.add_lora(body, config.lora, seed=adapter_seed)
     return RewardModel(body, _new_head(causal.config.hidden_size, config.seed).to(run.device))
+
+
+def _whole_body(start: Reference) -> PreTrainedModel:
+    body: PreTrainedModel = loading.load_whole(start, body_only=True).get_decoder()
+    return body
 
 
 def _new_head(hidden_size: int, seed: int) -> nn.Linear:
@@ -128,7 +135,7 @@ def save_reward_model(
     card: dict[str, object],
 ) -> None:
     """Save body (adapters merged, fp32), head, tokenizer and a card with what a user must know."""
-    body = adapters.full_model(trained.body, lambda: loading.load_whole(start).get_decoder())
+    body = adapters.full_model(trained.body, lambda: _whole_body(start))
     loading.save_model(body, tokenizer, folder)
     save_tensors(folder / HEAD_FILE, {"weight": trained.head.weight})
     card = {"kind": REWARD_MODEL, "format": 1, "template": template_hash(tokenizer), **card}
@@ -144,12 +151,15 @@ def load_scorer(
     dtype: torch.dtype,
     device: torch.device,
     check_stop: Callable[[], None],
+    events: Events | None = None,
 ) -> LoadedScorer:
-    """A trained reward model that is to score what a policy samples.
+    """A trained reward model that is to score what a policy samples; alerts go to `events`.
 
     Raises ConfigError if policy and reward model do not read the same tokens.
     """
-    model, tokenizer, card = load_reward_model(reference, dtype=dtype, device=device, kind=kind)
+    model, tokenizer, card = load_reward_model(
+        reference, dtype=dtype, device=device, kind=kind, events=events
+    )
     if tokenizer.get_vocab() != policy_tokenizer.get_vocab() or template_hash(
         tokenizer
     ) != template_hash(policy_tokenizer):
@@ -163,11 +173,17 @@ def load_scorer(
 
 
 def load_reward_model(
-    reference: Reference, *, dtype: torch.dtype, device: torch.device, kind: str = REWARD_MODEL
+    reference: Reference,
+    *,
+    dtype: torch.dtype,
+    device: torch.device,
+    kind: str = REWARD_MODEL,
+    events: Events | None = None,
 ) -> tuple[RewardModel, PreTrainedTokenizerBase, dict[str, object]]:
-    """A trained reward model in eval mode, its tokenizer and its card.
+    """A trained reward model in eval mode, its tokenizer and its card; alerts go to `events`.
 
-    Raises ConfigError if the reference is no reward model of this kind.
+    Raises ConfigError if the reference is no reward model of this kind, MissingModel if its files
+    lack a weight.
     """
     if not files.is_reward_model(reference) or reference.path is None:
         raise ConfigError(
@@ -182,11 +198,25 @@ def load_reward_model(
             "Use the reward term `model` for a reward_model, and `process` for a "
             "process_reward_model.",
         )
-    body = AutoModel.from_pretrained(
-        str(folder), dtype=dtype, trust_remote_code=False, use_safetensors=True
-    )
+    body = weights.load(AutoModel, reference, dtype=dtype, attention="sdpa", events=events)
     install_trees(body)
-    head = nn.Linear(body.config.hidden_size, 1, bias=False)
-    head.load_state_dict(load_file(folder / HEAD_FILE))
+    head = _stored_head(folder, body.config.hidden_size)
     model = RewardModel(body, head).to(device).eval().requires_grad_(False)
     return model, load_tokenizer(reference), card
+
+
+def _stored_head(folder: Path, hidden_size: int) -> nn.Linear:
+    """The head beside a body.
+
+    Raises MissingModel unless its file has one weight of the right shape.
+    """
+    head = nn.Linear(hidden_size, 1, bias=False)
+    try:
+        head.load_state_dict(load_file(folder / HEAD_FILE))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise MissingModel(
+            f"reward model: {HEAD_FILE} in {folder} is not a head of {hidden_size} numbers: "
+            f"{' '.join(str(error).split())[:300]}",
+            "Give the output of a run that trained a reward model, with all of its files.",
+        ) from error
+    return head

@@ -22,9 +22,9 @@ from backend.schemas.training import (
     SftConfig,
 )
 from worker.trainer.errors import ConfigError
-from worker.trainer.models import checkpointing, layers
+from worker.trainer.events import Events
+from worker.trainer.models import checkpointing, layers, weights
 from worker.trainer.models.body import install_trees
-from worker.trainer.models.files import LOAD_ERRORS, locate, unloadable
 from worker.trainer.run import Run
 
 # The configs of the methods that train a model.
@@ -43,47 +43,62 @@ def attention_for(device: torch.device, longest: int) -> str:
 
 
 def load_causal_lm(
-    reference: Reference, *, dtype: torch.dtype, device: torch.device, attention: str = "sdpa"
+    reference: Reference,
+    *,
+    dtype: torch.dtype,
+    device: torch.device,
+    attention: str = "sdpa",
+    events: Events | None = None,
+    body_only: bool = False,
 ) -> PreTrainedModel:
-    """A causal language model in eval mode.
+    """A causal language model in eval mode; alerts go to `events`.
 
-    Raises MissingModel naming it and what to do if it cannot be loaded, ConfigError if its logits
-    are more than its output embeddings of its last hidden states.
+    With `body_only` its files may lack the output embeddings.
+    Raises MissingModel naming it and what to do if it cannot be loaded or its files lack a weight,
+    ConfigError if its logits are more than its output embeddings of its last hidden states.
     """
-    name, options = locate(reference)
-    try:
-        model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
-            name, dtype=dtype, trust_remote_code=False, attn_implementation=attention, **options
-        )
-    except LOAD_ERRORS as error:
-        raise unloadable(reference, error) from error
+    model = weights.load(
+        AutoModelForCausalLM,
+        reference,
+        dtype=dtype,
+        attention=attention,
+        events=events,
+        body_only=body_only,
+    )
     _forget_quantization(model)
-    _check_logits(model, name)
+    _check_logits(model, str(reference.path or reference.hub_id))
     model.to(device).eval()
     layers.install(model)
     install_trees(model)
     return model
 
 
-def load_to_train(run: Run, config: TrainingConfig, *, longest: int) -> PreTrainedModel:
+def load_to_train(
+    run: Run, config: TrainingConfig, *, longest: int, body_only: bool = False
+) -> PreTrainedModel:
     """A causal language model to be trained on rows of at most `longest` tokens, in eval mode.
 
-    Its weights are fp32; where adapters are trained instead, in the dtype of the computation.
+    Its weights are fp32; where adapters are trained instead, in the dtype of the computation. With
+    `body_only` its files may lack the output embeddings.
     """
     model = load_causal_lm(
         config.model,
         dtype=torch.float32 if config.lora is None else run.dtype,
         device=run.device,
         attention=attention_for(run.device, longest),
+        events=run.events,
+        body_only=body_only,
     )
     if config.optim.gradient_checkpointing:
         checkpointing.install(model)
     return model
 
 
-def load_whole(reference: Reference) -> PreTrainedModel:
+def load_whole(reference: Reference, *, body_only: bool = False) -> PreTrainedModel:
     """A model in fp32 on the processor, as it is saved."""
-    return load_causal_lm(reference, dtype=torch.float32, device=torch.device("cpu"))
+    return load_causal_lm(
+        reference, dtype=torch.float32, device=torch.device("cpu"), body_only=body_only
+    )
 
 
 def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:

@@ -43,4 +43,5 @@ def load(
         dtype=run.dtype,
         device=run.device,
         check_stop=run.stop.check,
+        events=run.events,
     )

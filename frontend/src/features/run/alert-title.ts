@@ -23,6 +23,7 @@ const TITLES: Readonly<Record<string, string>> = {
   slow_pattern: "Slow reward pattern",
   top_p: "top_p below 1",
   unscored: "Responses without a reward",
+  unused_weights: "Weights that the model does not use",
   vllm: "vLLM",
 };
 

@@ -145,7 +145,9 @@ def _zero_head(hidden_size: int) -> nn.Linear:
 def _load_trunk(run: Run, config: PolicyGradientConfig, start: str) -> PreTrainedModel:
     if start == "reward_model":
         dtype = run.dtype if config.lora is not None else torch.float32
-        scorer, _, _ = load_reward_model(_reward_model(config), dtype=dtype, device=run.device)
+        scorer, _, _ = load_reward_model(
+            _reward_model(config), dtype=dtype, device=run.device, events=run.events
+        )
         assert isinstance(scorer.body, PreTrainedModel)
         if config.optim.gradient_checkpointing:
             checkpointing.install(scorer.body)

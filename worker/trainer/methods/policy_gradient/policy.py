@@ -72,6 +72,7 @@ class Policy:
             dtype=run.dtype if config.lora is not None else torch.float32,
             device=run.device,
             attention=self._attention,
+            events=run.events,
         ).requires_grad_(False)
         precision.halve_linears(reference, run.dtype)
         return reference
