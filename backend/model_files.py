@@ -19,17 +19,25 @@ from typing import Any
 from backend import digest
 from backend.errors import InvalidInput
 from backend.gguf_header import read_gguf
+from backend.schemas.model_folder import pointers, weight_index
 from backend.schemas.models import ModelFacts, ModelSource
 
 MIB = 1 << 20
 LARGEST_JSON = 32 * MIB
 # Hashing more than this would keep the request waiting: the first worker that uses it does it.
 LARGEST_HASHED = 2048 * MIB
+# Beside the body of a reward model.
+REWARD_HEAD = "reward_head.safetensors"
 # Of a tensor, as torch has it.
 MOST_DIMENSIONS = 64
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
 # What facts are read from, besides the weights.
-_FACT_FILES = ("config.json", "chat_template.jinja", "tokenizer_config.json")
+_FACT_FILES = (
+    "config.json",
+    weight_index.INDEX,
+    "chat_template.jinja",
+    "tokenizer_config.json",
+)
 _DTYPES = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
 
 
@@ -126,7 +134,8 @@ def confined(path: str, roots: Sequence[Path]) -> Path:
 def weight_files(path: Path, roots: Sequence[Path]) -> list[Path]:
     """The safetensors files of a folder, or the one GGUF file that it is or holds.
 
-    Raises InvalidInput for pickled, missing or ambiguous weights, and for links out of the roots.
+    Raises InvalidInput for pickled, missing or ambiguous weights, for links out of the roots, and
+    for what would make a trainer load other files.
     """
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     for file in files:
@@ -136,6 +145,7 @@ def weight_files(path: Path, roots: Sequence[Path]) -> list[Path]:
                 advice="Copy the file into the model's folder, or add the folder that the link "
                 "points to to PODIUM_MODEL_ROOTS.",
             )
+    _refuse_adapter(path if path.is_dir() else path.parent)
     # To open a pipe would keep the request waiting for whoever writes to it.
     files = [file for file in files if file.is_file()]
     safetensors = [file for file in files if file.suffix == ".safetensors"]
@@ -146,6 +156,7 @@ def weight_files(path: Path, roots: Sequence[Path]) -> list[Path]:
                 f"{path} has *.safetensors but no config.json",
                 advice="Give a folder that save_pretrained wrote.",
             )
+        _held(path, safetensors)
         return safetensors
     if len(ggufs) == 1:
         return ggufs
@@ -165,6 +176,30 @@ def weight_files(path: Path, roots: Sequence[Path]) -> list[Path]:
     )
 
 
+def _refuse_adapter(folder: Path) -> None:
+    # The trainer would load what it names, or a pickled file, on top of the model or instead of it.
+    if os.path.lexists(folder / pointers.ADAPTER):
+        raise InvalidInput(
+            f"{folder} has an {pointers.ADAPTER}; expected a whole model without adapters",
+            advice="Merge the adapters into the model (merge_and_unload of peft does) and save it "
+            "in a folder of its own.",
+        )
+
+
+def _held(folder: Path, safetensors: Sequence[Path]) -> frozenset[str]:
+    """The names of the files that the model's weights are loaded from."""
+    index = folder / weight_index.INDEX
+    text = _read(index) if index.is_file() else None
+    try:
+        pointers.refuse_pointers(_json(folder / "config.json"))
+        return weight_index.holding([file.name for file in safetensors], text)
+    except ValueError as error:
+        raise InvalidInput(
+            str(error),
+            advice="Give a folder that save_pretrained wrote, with all of its files and no others.",
+        ) from error
+
+
 def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
     """What the folder's json files and the headers of its weights say.
 
@@ -176,7 +211,7 @@ def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
     config = _json(path / "config.json")
     dtypes: Counter[str] = Counter()
     parameters = 0
-    for file in weights:
+    for file in _counted(path, weights):
         for tensor in _tensors(file):
             count = prod(tensor["shape"])
             parameters += count
@@ -199,13 +234,26 @@ def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
     )
 
 
+def _counted(folder: Path, weights: Sequence[Path]) -> list[Path]:
+    """The weights without files that hold the same ones under other names, for other programs."""
+    held = _held(folder, weights)
+    return [file for file in weights if file.name in held or file.name == REWARD_HEAD]
+
+
 def content_sha256(
-    path: Path, weights: Sequence[Path], digest_of: Callable[[Path], bytes] = digest.of_file
+    path: Path,
+    weights: Sequence[Path],
+    digest_of: Callable[[Path], bytes] = digest.of_file,
+    *,
+    with_index: bool = True,
 ) -> str:
-    """One hash over config and weights; `digest_of` may know files that were read before."""
-    config = path / "config.json"
+    """One hash over config, index and weights; `digest_of` may know files that were read before.
+
+    Models that were registered by earlier versions have one without the index.
+    """
     sha256 = hashlib.sha256()
-    for file in [*([config] if config.is_file() else []), *weights]:
+    beside = [path / "config.json", *([path / weight_index.INDEX] if with_index else [])]
+    for file in [*(one for one in beside if one.is_file()), *weights]:
         sha256.update(digest_of(file))
     return sha256.hexdigest()
 

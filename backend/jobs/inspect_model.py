@@ -8,7 +8,7 @@ from backend.model_files import Inspected
 from backend.schemas.models import ModelSource
 
 # To be raised when more is read from the files: kept answers of another version are not given.
-VERSION = 1
+VERSION = 2
 
 
 def inspect_model(work: Work) -> dict[str, JSON]:

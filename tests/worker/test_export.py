@@ -1,5 +1,6 @@
 """Inputs: the exact bytes, verified, written once; a clear end where that cannot be."""
 
+import json
 import os
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from sqlalchemy import update
 
 from backend.artifacts import ArtifactStore
 from backend.errors import InvalidInput
+from backend.model_files import content_sha256
 from backend.store.tables.data import SnapshotLine
 from backend.store.tables.models import Model
 from tests.worker.floor import Floor
@@ -89,6 +91,30 @@ def test_a_model_that_is_gone_or_changed_is_refused(sqlite_floor: Floor) -> None
     (weights.parent / "config.json").unlink()
     weights.parent.rmdir()
     assert "nothing exists at" in failure(sqlite_floor, run_id)
+
+
+def test_an_index_that_was_changed_or_added_is_told(sqlite_floor: Floor) -> None:
+    floor = sqlite_floor
+    folder = floor.data_dir / "models" / "base"
+    index = folder / "model.safetensors.index.json"
+    weights = folder / "model-00001-of-00001.safetensors"
+    (folder / "model.safetensors").rename(weights)
+    said = {"metadata": {}, "weight_map": {"w": weights.name}}
+    index.write_text(json.dumps(said))
+    run_id = floor.new_run()
+    # What an earlier version recorded, which did not hash the index: the files are the same.
+    assert str(weights.parent) in export(floor, run_id).config.read_text()
+
+    sha256 = content_sha256(folder, [weights])
+    with floor.database.write() as session:
+        session.execute(update(Model).values(sha256=sha256))
+    assert sha256 in export(floor, run_id).config.read_text()
+    index.write_text(json.dumps(said | {"metadata": {"total_size": 7}}))
+    assert "have changed" in failure(floor, run_id)
+    index.write_text(json.dumps(said | {"weight_map": {"w": "../other/evil.safetensors"}}))
+    assert "names ../other/evil.safetensors; expected" in failure(floor, run_id)
+    index.unlink()
+    assert f"found {weights.name} without {index.name}" in failure(floor, run_id)
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "config.json"])

@@ -158,7 +158,10 @@ class Export:
     def _verified_in(self, folder: Path, model: RecordedModel) -> dict[str, Any]:
         roots = (*self._settings.resolved_model_roots, folder.resolve())
         with _readable(folder):
-            sha256 = content_sha256(folder, weight_files(folder, roots), self._digest)
+            weights = weight_files(folder, roots)
+            sha256 = content_sha256(folder, weights, self._digest)
+            if model.sha256 not in (None, sha256):
+                sha256 = content_sha256(folder, weights, self._digest, with_index=False)
             hashes = {name: self._hex(folder / name) for name in model.files}
         changed = [name for name, known in model.files.items() if hashes[name] != known]
         if changed or model.sha256 not in (None, sha256):
