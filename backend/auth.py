@@ -282,6 +282,13 @@ def ensure_admin(session: Session, data_dir: Path, *, at: datetime) -> Path:
     return path
 
 
+def forget_admins_password(session: Session) -> None:
+    """Remove the password of the administrator whom sign-in links sign in, if there is one."""
+    user_id = users.find_admin(session)
+    if user_id is not None:
+        users.forget_password(session, user_id)
+
+
 def new_sign_in_link(session: Session, url: str, *, at: datetime) -> str:
     """A link that signs a browser in as the administrator, once, for 10 minutes.
 

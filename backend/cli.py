@@ -119,11 +119,11 @@ def run_migrate(settings: Settings, _: argparse.Namespace) -> None:
     _say(f"The schema is at revision {migrate(settings)}.")
 
 
-def sign_in(settings: Settings, _: argparse.Namespace) -> None:
+def sign_in(settings: Settings, options: argparse.Namespace) -> None:
     """Print a link that signs a browser in as administrator, once, within ten minutes."""
     _require_current(settings)
     url = read_server(settings.data_dir).get("url") or f"http://{settings.host}:{settings.port}"
-    _say(sign_in_link(settings, url))
+    _say(sign_in_link(settings, url, forgets_password=options.forget_password))
     if not answers(url):
         print(
             f"podium: no server answers at {url}, so the link leads nowhere yet. Start it with "
@@ -215,7 +215,11 @@ def _parser() -> argparse.ArgumentParser:
     fast = "one seed and few steps, about a quarter of an hour"
     add("paper", paper).add_argument("--fast", action="store_true", help=fast)
     add("migrate", run_migrate)
-    add("sign-in", sign_in)
+    add("sign-in", sign_in).add_argument(
+        "--forget-password",
+        action="store_true",
+        help="remove the administrator's password, so that a new one can be set without it",
+    )
     add("backup", run_backup).add_argument("folder", help="a folder that does not exist yet")
     add("restore", run_restore).add_argument("folder", help="a folder made by backup")
     add("prune", run_prune).add_argument("--yes", action="store_true", help="delete without asking")

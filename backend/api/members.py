@@ -8,7 +8,7 @@ from backend.routes import api_router
 from backend.schemas.paging import Listing
 from backend.schemas.projects.members import MemberAnswer, MemberChange
 from backend.store.data import assignments
-from backend.store.people import members, users
+from backend.store.people import invitations, members, users
 
 router = api_router("members")
 
@@ -37,6 +37,7 @@ def change_member(
     before = members.get(session, project_id, user_id)
     member = members.change(session, project_id, user_id, body.role)
     assignments.end_leases(session, user_id, users.ranks_in(session, user_id), at=at)
+    invitations.revoke_beyond(session, user_id, at=at)
     phases.note_change(before=_role(before), after=_role(member))
     return member
 
@@ -48,6 +49,7 @@ def remove_member(
     """Take a member out of this project at once; the judgments stay, and leases end."""
     before = members.remove(session, project_id, user_id)
     assignments.end_leases(session, user_id, users.ranks_in(session, user_id), at=at)
+    invitations.revoke_beyond(session, user_id, at=at)
     phases.note_change(before=_role(before), after=None)
 
 

@@ -84,6 +84,8 @@ async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -
             roles = {one.project_id: one.role for one in body.memberships}
             users.set_memberships(session, user_id, roles)
         assignments.end_leases(session, user_id, users.ranks_in(session, user_id), at=at)
+        if body.role is not None or body.memberships is not None:
+            invitations.revoke_beyond(session, user_id, at=at)
         if body.is_active is False:
             keys.revoke_all(session, user_id, at=at)
             invitations.revoke_sent_by(session, user_id, at=at)
@@ -160,25 +162,39 @@ def _powers(key: KeyAnswer) -> dict[str, JsonValue]:
 
 async def _new_password(user_id: str, body: UserChange, phases: Phases) -> str | None:
     """The hash of the new password. Raises Forbidden for a wrong current one, or TooManyTries."""
-    if body.password is not None and not phases.caller.is_admin:
+    if _needs_proof(user_id, body, phases.caller):
         async with refusing_late(TooManyTries):
             await _prove(user_id, body.current_password or "", phases)
     return await _hashed(body.password, phases)
 
 
+def _needs_proof(user_id: str, body: UserChange, caller: Caller) -> bool:
+    """Whether what somebody signs in with themselves is changed; an open browser is no proof."""
+    if caller.is_admin:
+        return user_id == caller.id and (body.password, body.email) != (None, None)
+    return body.password is not None
+
+
 async def _prove(user_id: str, password: str, phases: Phases) -> None:
-    """Raise Forbidden unless this is the user's password; after several, as at a sign-in, wait."""
+    """Raise Forbidden unless this is the user's password; after several, as at a sign-in, wait.
+
+    An administrator without a password, as the first one, has nothing to prove it with.
+    """
     state = phases.request.app.state
     passwords: Passwords = state.passwords
     delay: SignInDelay = state.sign_in_delay
     # Whoever found a key or an open browser may come from any address.
     with delay.trying(user_id, user_id) as this:
         kept = await phases.read(lambda session: users.own_password_hash(session, user_id))
-        this.fits = await passwords.fits(kept, password, person=user_id)
+        is_first = kept is None and phases.caller.is_admin
+        this.fits = is_first or await passwords.fits(kept, password, person=user_id)
     if not this.fits:
         raise Forbidden(
             "`current_password` is not your password",
-            advice="Send your current password, or ask an administrator for a new one.",
+            advice="Send your current password. If you forgot it, ask another administrator for a "
+            "new one, or run `podium sign-in --forget-password` on the machine that runs Podium."
+            if phases.caller.is_admin
+            else "Send your current password, or ask an administrator for a new one.",
         )
 
 

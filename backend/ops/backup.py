@@ -1,4 +1,4 @@
-"""`podium backup` and `podium restore`: database, artifacts and keys in one folder with hashes.
+"""`podium backup` and `podium restore`: database, artifacts, key and hashes of the audit log.
 
 Called by the command line. PostgreSQL goes through its own `pg_dump` and `pg_restore`.
 """
@@ -21,6 +21,7 @@ from backend.machine.wall_clock import now
 from backend.ops.launcher import hold_data_dir
 from backend.ops.migration import copy_sqlite, require_database, revision_of, sqlite_path
 from backend.settings import Settings
+from backend.traces.heads import FILE as HEADS
 
 MANIFEST = "manifest.json"
 SQLITE = "podium.sqlite3"
@@ -28,6 +29,8 @@ SQLITE = "podium.sqlite3"
 _SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 DUMP = "podium.dump"
 ARTIFACTS = "artifacts"
+# Files of the data directory that a backup has under the same names.
+_BESIDE = (ADMIN_KEY_FILE, HEADS)
 
 
 class _Manifest(BaseModel):
@@ -41,9 +44,10 @@ class _Manifest(BaseModel):
 def backup(settings: Settings, folder: Path) -> str:
     """Write a backup into a new folder, which appears whole or not at all; a server may go on.
 
-    The database is copied first: artifacts are written before the rows that name them, so each row
-    finds its file. Raises Conflict if the folder exists, InvalidInput if there is no database or an
-    empty one, Unavailable if the backup cannot be written.
+    First the kept hashes of the audit log are copied, then the database, which has a line for each
+    hash, then the artifacts, which are written before the rows that name them. Raises Conflict if
+    the folder exists, InvalidInput if there is no database or an empty one, Unavailable if the
+    backup cannot be written.
     """
     if folder.exists():
         raise Conflict(f"{folder} exists already", advice="Name a folder that does not exist yet.")
@@ -107,6 +111,11 @@ def restore(settings: Settings, folder: Path) -> str:
 
 
 def _copy_out(settings: Settings, target: Path) -> None:
+    heads = settings.data_dir / HEADS
+    if heads.exists():
+        # A server may be adding a line.
+        whole, end, _ = heads.read_bytes().rpartition(b"\n")
+        (target / HEADS).write_bytes(whole + end)
     if settings.is_embedded_database:
         copy_sqlite(sqlite_path(settings), target / SQLITE)
     else:
@@ -121,19 +130,21 @@ def _copy_out(settings: Settings, target: Path) -> None:
 
 
 def _copy_in(settings: Settings, folder: Path, kept: Path) -> None:
-    artifacts, key = _artifacts(settings), settings.data_dir / ADMIN_KEY_FILE
+    artifacts = _artifacts(settings)
     try:
         if (folder / ARTIFACTS).is_dir():
             shutil.copytree(folder / ARTIFACTS, artifacts, dirs_exist_ok=True)
-        if (folder / ADMIN_KEY_FILE).exists():
-            shutil.copy2(folder / ADMIN_KEY_FILE, key)
+        for name in _BESIDE:
+            if (folder / name).exists():
+                shutil.copy2(folder / name, settings.data_dir / name)
         # The database last: until it is there, nothing refers to the files.
         _restore_database(settings, kept)
     except BaseException:
         # Nothing was here before, so that a second try finds an empty place again.
         if (folder / ARTIFACTS).is_dir():
             shutil.rmtree(artifacts, ignore_errors=True)
-        key.unlink(missing_ok=True)
+        for name in _BESIDE:
+            (settings.data_dir / name).unlink(missing_ok=True)
         raise
 
 
@@ -141,7 +152,7 @@ def _refuse_to_overwrite(settings: Settings) -> None:
     advice = "Restore into an empty data directory and an empty database."
     # Artifacts that lie elsewhere are not touched.
     own = [_artifacts(settings)] if settings.artifact_url is None else []
-    for path in (*own, settings.data_dir / ADMIN_KEY_FILE):
+    for path in (*own, *(settings.data_dir / name for name in _BESIDE)):
         if path.is_file() or (path.is_dir() and any(path.iterdir())):
             raise Conflict(f"{path} exists already", advice=advice)
     if settings.is_embedded_database:

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import psutil
 
-from backend.auth import ensure_admin, new_sign_in_link
+from backend.auth import ensure_admin, forget_admins_password, new_sign_in_link
 from backend.errors import Conflict, Unavailable
 from backend.machine.wall_clock import now
 from backend.ops.child import Child
@@ -126,13 +126,15 @@ class Launcher:
             time.sleep(WATCH_INTERVAL_S / 4)
 
 
-def sign_in_link(settings: Settings, url: str) -> str:
+def sign_in_link(settings: Settings, url: str, *, forgets_password: bool = False) -> str:
     """A fresh one-time link into the browser, at the public address or else at `url`."""
     database = Database(settings.sqlalchemy_url)
     at = now()
     with database.write() as session:
         ensure_admin(session, settings.data_dir, at=at)
         link = new_sign_in_link(session, settings.public_url or url, at=at)
+        if forgets_password:
+            forget_admins_password(session)
     database.close()
     return link
 

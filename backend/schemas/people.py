@@ -67,7 +67,8 @@ class MembershipBody(BodyPart):
 class UserChange(Body):
     """What to change about a user; what is left out stays as it is.
 
-    An administrator may change everything. Everybody may change their own name, and with
+    An administrator may change everything; of their own e-mail address and password only with
+    `current_password` if they have one. Everybody may change their own name, and with
     `current_password` their own password.
     """
 

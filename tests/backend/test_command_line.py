@@ -18,9 +18,12 @@ from backend.schemas.people import ProjectBody
 from backend.settings import Settings, wrong_settings
 from backend.store.data import projects
 from backend.store.db import Database
+from backend.store.people import audit
 from backend.store.revision import head_revision
 from backend.store.tables.data import Project
 from backend.store.tables.models import Model
+from backend.store.tables.people import User
+from backend.traces.heads import Heads
 from tests import processes
 from tests.servers import free_port, postgres_programs
 
@@ -116,6 +119,31 @@ def test_a_restored_backup_is_what_was_there(sites: tuple[Site, Site], tmp_path:
     assert (new.data_dir / "artifacts/models/weights").read_bytes() == bytes(range(256))
     assert (new.data_dir / "admin.key").read_text() == (old.data_dir / "admin.key").read_text()
     assert (new.data_dir / "admin.key").stat().st_mode & 0o077 == 0
+
+
+def test_the_audit_log_of_a_restored_backup_is_checked_against_the_kept_hashes(
+    sites: tuple[Site, Site], tmp_path: Path
+) -> None:
+    old, new = sites
+    old.podium("migrate")
+    database = Database(old.url)
+    kept = Heads(database, old.data_dir)
+    for number in range(2):
+        with database.write() as session:
+            line = {"action": "create_project", "object_id": f"project_{number}", "data": {}}
+            audit.record(session, user_id=None, request_id=None, at=NOW, **line)
+        kept.keep()
+    database.close()
+    # A line that a server is adding.
+    with (old.data_dir / "audit.heads").open("a") as file:
+        file.write('{"number": 3')
+
+    old.podium("backup", str(tmp_path / "backup"))
+    new.podium("restore", str(tmp_path / "backup"))
+
+    code, said = new.podium("audit", "verify")
+    assert code == 0, said
+    assert "2 lines, checked against 2 hashes" in said
 
 
 def test_restore_overwrites_nothing(sites: tuple[Site, Site], tmp_path: Path) -> None:
@@ -568,3 +596,21 @@ def test_sign_in_says_that_no_server_answers(site: Site) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith(f"http://127.0.0.1:{port}/sign-in#token=")
     assert f"no server answers at http://127.0.0.1:{port}" in done.stderr
+
+
+def test_an_administrator_who_forgot_the_password_signs_in_without_one(site: Site) -> None:
+    site.podium("sign-in")
+    database = Database(site.url)
+    with database.write() as session:
+        session.query(User).update({"password_hash": "of a forgotten one"})
+
+    link = site.podium("sign-in")[1]
+    with database.read() as session:
+        assert session.query(User).one().password_hash is not None
+    forgotten = site.podium("sign-in", "--forget-password")[1]
+    with database.read() as session:
+        assert session.query(User).one().password_hash is None
+    database.close()
+
+    assert "/sign-in#token=" in link
+    assert "/sign-in#token=" in forgotten

@@ -11,6 +11,7 @@ from httpx import Response
 from backend import auth
 from backend.domain.access import Caller
 from backend.errors import Forbidden
+from backend.pressure.sign_in_delay import SignInDelay
 from backend.pressure.turns import REFUSE_AFTER_S
 from backend.schemas.vocabulary import Role
 from tests.backend.conftest import Service
@@ -187,6 +188,29 @@ def test_a_new_password_ends_the_other_browsers(light_service: Service) -> None:
     body = {"email": "a@x.test", "password": PASSWORD}
     assert light_service.anonymous().post("/api/v1/session", json=body).status_code == 401
     browser(light_service, "a@x.test", "another long one")
+
+
+def test_an_administrator_proves_their_own_password_before_it_changes(
+    light_service: Service,
+) -> None:
+    admin = light_service.client()
+    path = f"/users/{admin.get('/me').json()['id']}"
+
+    first = {"email": "root@x.test", "password": PASSWORD}
+    assert admin.patch(path, json=first).status_code == 200, "nothing to prove yet"
+    for change in ({"password": "another long one"}, {"email": "thief@x.test"}):
+        for current in ({}, {"current_password": "wrong horse!"}):
+            light_service.app.state.sign_in_delay = SignInDelay()
+            refused = admin.patch(path, json=change | current)
+            assert refused.status_code == 403
+            assert "podium sign-in --forget-password" in refused.json()["advice"]
+    light_service.app.state.sign_in_delay = SignInDelay()
+    assert admin.patch(path, json={"name": "Root"}).status_code == 200
+    change = {"email": "me@x.test", "password": "another long one", "current_password": PASSWORD}
+    assert admin.patch(path, json=change).status_code == 200
+    browser(light_service, "me@x.test", "another long one")
+    other = person(admin, "a@x.test")
+    assert admin.patch(f"/users/{other}", json={"password": PASSWORD}).status_code == 200
 
 
 def test_guesses_of_the_current_password_wait_as_at_a_sign_in(light_service: Service) -> None:

@@ -99,6 +99,18 @@ def revoke_sent_by(session: Session, user_id: str, *, at: datetime) -> None:
     )
 
 
+def revoke_beyond(session: Session, user_id: str, *, at: datetime) -> None:
+    """End the links of a sender to roles that the sender no longer holds, for good."""
+    sent = select(Invitation).where(
+        Invitation.invited_by == user_id, _is_in(InvitationState.OPEN, at)
+    )
+    _, sender = _sender(session, user_id)
+    for row in session.scalars(sent.with_for_update()):
+        if _state(row, sender, at) is InvitationState.REVOKED:
+            row.revoked_at = at
+    session.flush()
+
+
 def listing(
     session: Session,
     project_id: str,

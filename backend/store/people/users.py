@@ -166,6 +166,11 @@ def own_password_hash(session: Session, user_id: str) -> str | None:
     return _row(session, user_id).password_hash
 
 
+def forget_password(session: Session, user_id: str) -> None:
+    """Leave a user without a password. Raises NotFound."""
+    _row(session, user_id).password_hash = None
+
+
 def must_exist(session: Session, user_id: str) -> None:
     """Raise NotFound unless there is such a user."""
     _row(session, user_id)

@@ -1,4 +1,4 @@
-/** What everybody may change about themselves: the name and the password. */
+/** What everybody may change about themselves: name and password; administrators also the e-mail. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent, type ReactNode } from "react";
 
@@ -15,18 +15,33 @@ export function AccountPage() {
       <div className="page-head">
         <div>
           <h1>Your account</h1>
-          {me.data?.email != null && <p>You sign in as {me.data.email}.</p>}
+          {me.data !== undefined && <p>{howToSignIn(me.data)}</p>}
         </div>
       </div>
       <Loaded query={me}>
         {(user) => (
           <div className="stack">
             <NameForm user={user} />
+            {user.role === "admin" && <EmailChange user={user} />}
             <PasswordChange user={user} />
           </div>
         )}
       </Loaded>
     </div>
+  );
+}
+
+/** How this person gets in: without an e-mail address no password helps. */
+function howToSignIn(user: User): ReactNode {
+  if (user.email !== null) return <>You sign in as {user.email}.</>;
+  if (user.role !== "admin")
+    return "Your account has no e-mail address. Ask an administrator for one, to sign in with it.";
+  return (
+    <>
+      Your account has no e-mail address, so you sign in with a link: run{" "}
+      <code className="mono nowrap">podium sign-in</code> on the machine that runs Podium. Add an
+      e-mail address and a password to sign in without it.
+    </>
   );
 }
 
@@ -90,6 +105,57 @@ function NameForm({ user }: { user: User }) {
   );
 }
 
+function EmailChange({ user }: { user: User }) {
+  const [email, setEmail] = useState(user.email ?? "");
+  const [current, setCurrent] = useState("");
+  const asked = useChange(user);
+  const change = () =>
+    asked.mutate({ email: email.trim(), ...proof(current) }, { onSuccess: () => setCurrent("") });
+  return (
+    <Form
+      label="Change e-mail"
+      asked={asked}
+      done="Saved."
+      isComplete={email.trim() !== "" && email.trim() !== user.email}
+      onSubmit={change}
+    >
+      <Field label="E-mail">
+        {(id) => (
+          <input
+            id={id}
+            className="input"
+            type="email"
+            required
+            maxLength={320}
+            autoComplete="email"
+            value={email}
+            onChange={(event) => setEmail(event.target.value)}
+          />
+        )}
+      </Field>
+      <CurrentPassword user={user} value={current} onChange={setCurrent} />
+    </Form>
+  );
+}
+
+const proof = (current: string): UserChange =>
+  current === "" ? {} : { current_password: current };
+
+/** The first administrator has no password at first, and nothing to prove. */
+function CurrentPassword(props: { user: User; value: string; onChange: (value: string) => void }) {
+  const mayHaveNone = props.user.role === "admin";
+  return (
+    <PasswordField
+      label="Current password"
+      value={props.value}
+      onChange={props.onChange}
+      autoComplete="current-password"
+      isRequired={!mayHaveNone}
+      hint={mayHaveNone ? "Leave this empty if you have not set a password yet." : undefined}
+    />
+  );
+}
+
 const SHORTEST_PASSWORD = 10;
 
 function PasswordChange({ user }: { user: User }) {
@@ -100,7 +166,7 @@ function PasswordChange({ user }: { user: User }) {
   const isRepeated = password === again;
   const change = () =>
     asked.mutate(
-      { password, ...(current === "" ? {} : { current_password: current }) },
+      { password, ...proof(current) },
       {
         onSuccess: () => {
           setCurrent("");
@@ -113,17 +179,15 @@ function PasswordChange({ user }: { user: User }) {
     <Form
       label="Change password"
       asked={asked}
-      done="Your password is changed. Other browsers are signed out."
+      done={
+        user.email === null
+          ? "Your password is changed. Other browsers are signed out. To sign in with it, your account needs an e-mail address."
+          : "Your password is changed. Other browsers are signed out."
+      }
       isComplete={password.length >= SHORTEST_PASSWORD && isRepeated}
       onSubmit={change}
     >
-      <PasswordField
-        label="Current password"
-        value={current}
-        onChange={setCurrent}
-        autoComplete="current-password"
-        isRequired={user.role !== "admin"}
-      />
+      <CurrentPassword user={user} value={current} onChange={setCurrent} />
       <PasswordField
         label="New password"
         value={password}
@@ -150,7 +214,7 @@ function PasswordField(props: {
   onChange: (value: string) => void;
   autoComplete: "current-password" | "new-password";
   isRequired: boolean;
-  hint?: string;
+  hint?: string | undefined;
   wrong?: string | undefined;
 }) {
   const { wrong } = props;
