@@ -106,7 +106,7 @@ def settle_import(work: Work) -> dict[str, JSON]:
 
 def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[Tally, int]:
     """Check every row and spool the good ones as (number, record); what was rejected, how many."""
-    shape, tally, good = _SHAPES[asked.kind], Tally(), 0
+    shape, tally, good, place = _SHAPES[asked.kind], Tally(), 0, -1
     with asked.path.open("rb") as file:
         for place, (number, row, problem) in enumerate(decode(file, asked.content_type)):
             if place % _ROWS_BETWEEN == 0:
@@ -121,6 +121,10 @@ def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[Tally, i
             text = shape.dump_json(record, exclude_defaults=True)
             kept.write(b"%d\t%b\n" % (number, text))
             good += 1
+    if place < 0:
+        raise InvalidInput(
+            "the file has no rows", advice="Send a file with at least one record; see docs/data.md."
+        )
     return tally, good
 
 

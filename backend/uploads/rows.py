@@ -9,7 +9,7 @@ from typing import IO, Literal, TypeAlias
 
 import orjson
 
-from backend.errors import TooLarge
+from backend.errors import InvalidInput, TooLarge
 from backend.uploads import csv_rows, json_rows, limits, parquet_rows
 
 # A row's number and the row, or the reason why there is none.
@@ -17,6 +17,16 @@ DecodedRow: TypeAlias = tuple[int, object, str | None]
 # What the numbers of rows count: lines of NDJSON and CSV, elements of JSON, rows of Parquet.
 Numbered: TypeAlias = Literal["line", "element", "row"]
 _Decoder: TypeAlias = Callable[[IO[bytes]], Iterator[DecodedRow]]
+
+
+# How files begin that hold other files, and the command that unpacks them.
+_PACKED = {
+    b"\x1f\x8b": ("gzip", "gunzip"),
+    b"PK\x03\x04": ("zip", "unzip"),
+    b"BZh": ("bzip2", "bunzip2"),
+    b"\xfd7zXZ\0": ("xz", "unxz"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "unzstd"),
+}
 
 
 def is_parquet(head: bytes) -> bool:
@@ -55,6 +65,7 @@ def _decoder(file: IO[bytes], content_type: str) -> tuple[_Decoder, Numbered]:
     head = file.read(4096)
     file.seek(0)
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    _must_be_readable(head)
     if is_parquet(head):
         return parquet_rows.decode, "row"
     if "csv" in content_type:
@@ -64,6 +75,21 @@ def _decoder(file: IO[bytes], content_type: str) -> tuple[_Decoder, Numbered]:
     if start.startswith((b"{", b'"')) or "json" in content_type or not start:
         return _ndjson, "line"
     return csv_rows.decode, "line"
+
+
+def _must_be_readable(head: bytes) -> None:
+    """Raise InvalidInput for a packed file and for one that is not text; Parquet is fine."""
+    for start, (kind, command) in _PACKED.items():
+        if head.startswith(start):
+            raise InvalidInput(
+                f"the file is {kind}; expected NDJSON, JSON, CSV or Parquet",
+                advice=f"Unpack it first (`{command} FILE`) and send what was in it.",
+            )
+    if b"\0" in head and not is_parquet(head):
+        raise InvalidInput(
+            "the file has NUL bytes, so it is not text in UTF-8",
+            advice="Send NDJSON, JSON or CSV in UTF-8, or Parquet.",
+        )
 
 
 def _ndjson(file: IO[bytes]) -> Iterator[DecodedRow]:

@@ -1,5 +1,6 @@
 """Files in: every format, every bad line with its reason, the same file twice, hostile files."""
 
+import gzip
 import io
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -395,3 +396,28 @@ def test_an_annotator_who_contradicts_himself_is_told_so(api: TestClient, projec
         "anna (imported)", "ben (imported)",
     }  # fmt: skip
     assert api.get("/users").json()["items"][0]["name"] == "Administrator"
+
+
+@pytest.mark.parametrize("strict", ["true", "false"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (gzip.compress(b'{"prompt": "one"}\n'), "the file is gzip"),
+        (b"PK\x03\x04" + bytes(40), "the file is zip"),
+        ('{"prompt": "one"}\n'.encode("utf-16"), "the file has NUL bytes"),
+        (b"", "the file has no rows"),
+        (b"\n \n", "the file has no rows"),
+        (b"[]", "the file has no rows"),
+    ],
+    ids=["gzip", "zip", "utf-16", "empty", "blank", "no elements"],
+)
+def test_a_file_that_holds_no_records_is_an_error(
+    light: tuple[TestClient, str], content: bytes, said: str, strict: str
+) -> None:
+    api, project = light
+
+    answer = send(api, project, "prompts", content, strict=strict)
+
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["detail"].startswith(said)
+    assert answer.json()["advice"]
