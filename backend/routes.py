@@ -248,12 +248,14 @@ def _parsed(body: bytes) -> Any:
         check_text(body)
         return json.loads(body)
     except json.JSONDecodeError as error:
-        return json.JSONDecodeError(error.msg, "", error.pos)  # without the text
+        found = f"line {error.lineno}, column {error.colno}: {error.msg}"
+        return json.JSONDecodeError(found, "", error.pos)  # without the text
     except UnicodeDecodeError as error:
         raise HTTPException(400, f"the body is not UTF-8 at byte {error.start}") from None
+    except Malformed as error:
+        raise HTTPException(400, f"the body cannot be read: {error}") from error
     except ValueError as error:
-        status = 400 if isinstance(error, Malformed) else 413
-        raise HTTPException(status, f"the JSON of the body is too large: {error}") from error
+        raise HTTPException(413, f"the JSON of the body is too large: {error}") from error
 
 
 def _must_fit(size: int, limit: int | None) -> None:

@@ -150,7 +150,7 @@ def statuses(route: ApiRoute) -> list[int]:
     if method not in SAFE_METHODS:
         found |= {404, 409, 413, 422}
     if operation.body_limit is None:
-        found |= {415, 507}
+        found |= {507}
     return sorted(found)
 
 

@@ -7,7 +7,8 @@ what was sent, an answer is short: it names places, and repeats no long values.
 import json
 import logging
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -33,6 +34,10 @@ _LONGEST_PLACE = 200
 
 # Refusals that the audit knows of: who is nobody, who may not, who tries too often.
 _TRACED = frozenset({401, 403, 429})
+
+# What pydantic says of Python: which alternative of a field was tried, and members of enumerations.
+_IN_PYTHON = re.compile(r"constrained-\w+|literal\[.*\]")
+_MEMBER = re.compile(r"<\w+\.\w+: ('\w+')>")
 
 _ADVICE = {
     404: "Look the address up in /api/v1/openapi.json.",
@@ -132,6 +137,9 @@ def _service_error(request: Request, error: Exception) -> Response:
 def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     all_errors = error.errors()
+    unread = _unread(request, all_errors[0]) if all_errors else None
+    if unread is not None:
+        return unread
     errors = [_one(found["loc"], found["msg"]) for found in all_errors[:MOST_ERRORS]]
     first = errors[0] if errors else {"path": "", "message": "the request is not valid"}
     return problem(
@@ -145,9 +153,34 @@ def _validation_error(request: Request, error: Exception) -> Response:
     )
 
 
+def _unread(request: Request, first: Mapping[str, Any]) -> Response | None:
+    """The answer to a body in which no field was looked at, None if they were."""
+    if first["type"] == "json_invalid":
+        return problem(
+            request,
+            status=422,
+            title="Invalid input",
+            detail=f"the body is not valid JSON: {first['ctx']['error']}",
+            advice="Correct the JSON at this place and send the request again.",
+        )
+    if tuple(first["loc"]) != ("body",) or not isinstance(first.get("input"), bytes):
+        return None
+    # FastAPI hands on the bytes of a body that is not said to be JSON.
+    said = request.headers.get("content-type")
+    return problem(
+        request,
+        status=422,
+        title="Invalid input",
+        detail=f"the body has the Content-Type {said}" if said else "the body has no Content-Type",
+        advice="Send JSON, with the header `Content-Type: application/json`.",
+    )
+
+
 def _one(path: Sequence[int | str], message: str) -> dict[str, str]:
     # The first element says body, query or path; the rest is the place that the client knows.
-    place = ".".join(_short(str(part), _LONGEST_PLACE // 2) for part in path[1:])
+    known = [part for part in path[1:] if not _IN_PYTHON.fullmatch(str(part))]
+    place = ".".join(_short(str(part), _LONGEST_PLACE // 2) for part in known)
+    message = _MEMBER.sub(r"\1", message)
     return {"path": _short(place, _LONGEST_PLACE), "message": _short(message, _LONGEST_MESSAGE)}
 
 

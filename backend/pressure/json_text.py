@@ -15,17 +15,20 @@ MOST_ITEMS = 250_000
 
 # Whole or cut off by the end: it always matches, so that no text takes quadratic time.
 _STRING = re.compile(rb'"(?:[^"\\]+|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_GZIP = b"\x1f\x8b"
 _NO_BRACKETS = bytes(one for one in range(256) if one not in b"[]{}")
 
 
 def check_text(body: bytes) -> None:
     """Raise ValueError unless parsing this JSON is cheap; whether it is valid is not asked.
 
-    It is Malformed for a nesting that nobody means, and for UTF-16 and UTF-32, which the parser
-    would take and this would not understand.
+    It is Malformed for a nesting that nobody means, for gzip, and for UTF-16 and UTF-32, which the
+    parser would take and this would not understand.
     """
+    if body.startswith(_GZIP):
+        raise Malformed("it is compressed with gzip; send it as it is, in UTF-8")
     if b"\0" in body:
-        raise Malformed("it contains NUL bytes; JSON must be UTF-8")
+        raise Malformed("it has NUL bytes, as UTF-16 and UTF-32 do; send it in UTF-8")
     counts = _counted(body)
     if _fits(counts):
         return

@@ -1,5 +1,6 @@
 """No request, however wrong, meets a bug: every route with ids, queries and bodies of nonsense."""
 
+import gzip
 import math
 import random
 from typing import Any
@@ -149,3 +150,79 @@ def numbers_of(operation: dict[str, Any]) -> list[str]:
         if any(kind.get("type") == "integer" for kind in kinds):
             found.append(one["name"])
     return found
+
+
+GOOD = b'{"name": "P"}'
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "status", "detail", "advice"),
+    [
+        (GOOD, None, 422, "the body has no Content-Type", "`Content-Type: application/json`"),
+        (
+            GOOD,
+            "application/x-www-form-urlencoded",
+            422,
+            "the body has the Content-Type application/x-www-form-urlencoded",
+            "`Content-Type: application/json`",
+        ),
+        (
+            b'{\n "name": P}',
+            "application/json",
+            422,
+            "the body is not valid JSON: line 2, column 10: Expecting value",
+            "Correct the JSON at this place",
+        ),
+        (
+            gzip.compress(GOOD),
+            "application/json",
+            400,
+            "the body cannot be read: it is compressed with gzip; send it as it is, in UTF-8",
+            "",
+        ),
+        (
+            GOOD.decode().encode("utf-16"),
+            "application/json",
+            400,
+            "the body cannot be read: it has NUL bytes, as UTF-16 and UTF-32 do; send it in UTF-8",
+            "",
+        ),
+    ],
+    ids=["no type", "form", "broken", "gzip", "utf-16"],
+)
+def test_a_body_that_cannot_be_read_is_told_in_words(
+    light_service: Service,
+    content: bytes,
+    content_type: str | None,
+    status: int,
+    detail: str,
+    advice: str,
+) -> None:
+    headers = {} if content_type is None else {"Content-Type": content_type}
+
+    answer = light_service.client().post("/projects", content=content, headers=headers)
+
+    assert (answer.status_code, answer.json()["detail"]) == (status, detail)
+    assert advice in (answer.json()["advice"] or "")
+
+
+def test_no_error_names_parts_of_python(light_service: Service) -> None:
+    admin = light_service.client()
+    seed = plant(light_service.app.state.database)
+    project, run = seed.project, admin.post("/runs", json=seed.body(seed.sft())).json()["id"]
+
+    role = {"people": [{"name": "A"}], "role": "owner"}
+    wrong_role = admin.post(f"/projects/{project}/invitations", json=role)
+    user = admin.post("/users", json={"name": "A", "role": "viewer"}).json()["id"]
+    roles = {"memberships": [{"project_id": project, "role": "owner"}]}
+    wrong_membership = admin.patch(f"/users/{user}", json=roles)
+    points = {"judge": 5, "points": [{"step": 1, "values": {"gold/win": 0.5}}]}
+    wrong_judge = admin.post(f"/runs/{run}/metrics", json=points)
+
+    for answer in (wrong_role, wrong_membership, wrong_judge):
+        assert answer.status_code == 422, answer.text
+        assert "<" not in answer.json()["detail"], answer.text
+        assert "constrained" not in answer.text
+        assert "literal[" not in answer.text
+    assert wrong_judge.json()["detail"].startswith("judge: ")
+    assert "'researcher', 'annotator' or 'viewer'" in wrong_membership.json()["detail"]

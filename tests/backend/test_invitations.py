@@ -169,7 +169,9 @@ def test_who_runs_one_project_only_invites_nobody_into_the_whole_service(
     assert browser.post("/api/v1/projects", json=body, headers=ORIGIN).status_code == 403
 
 
-@pytest.mark.parametrize("loss", ["deactivated", "demoted", "key revoked", "key expired"])
+@pytest.mark.parametrize(
+    "loss", ["deactivated", "demoted", "roles replaced", "key revoked", "key expired"]
+)
 def test_a_link_is_worth_what_its_sender_may_still_hand_out(
     service: Service, api: TestClient, project: str, loss: str
 ) -> None:
@@ -188,6 +190,11 @@ def test_a_link_is_worth_what_its_sender_may_still_hand_out(
         api.patch(f"/users/{user}", json={"is_active": True})
     elif loss == "demoted":
         api.patch(f"/projects/{project}/members/{user}", json={"role": "viewer"})
+        api.patch(f"/projects/{project}/members/{user}", json={"role": "researcher"})
+    elif loss == "roles replaced":
+        for roles in ([], [{"project_id": project, "role": "researcher"}]):
+            change = {"role": "viewer", "memberships": roles}
+            assert api.patch(f"/users/{user}", json=change).is_success
     else:
         api.delete(f"/users/{user}/keys/{key['id']}")
 
