@@ -1,11 +1,14 @@
-"""Coming in by the one-time link."""
+"""Coming in: by the one-time link, and by e-mail and password."""
+
+from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import open_window
 from tests.e2e.workshop import Workshop
 
+PASSWORD = "correct horse battery"
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
@@ -86,3 +89,46 @@ def test_who_cannot_be_signed_out_is_told_so(
     assert "/sign-in" in page.url
     assert errors == []
     context.close()
+
+
+def test_an_administrator_changes_their_e_mail_with_the_current_password(
+    browser: Browser, workshop: Workshop
+) -> None:
+    first, then = (f"{name}.{uuid4().hex}@example.org" for name in ("first", "then"))
+    workshop.post("/users", {"name": "Root", "role": "admin", "email": first, "password": PASSWORD})
+    context = open_window(browser)
+    page = context.new_page()
+    sign_in(page, workshop, first)
+    page.goto(f"{workshop.url}/account")
+    expect(page.get_by_text(f"You sign in as {first}.")).to_be_visible()
+    form = page.get_by_role("form", name="Change e-mail")
+    form.get_by_label("E-mail").fill(then)
+    form.get_by_role("button", name="Change e-mail").click()
+    expect(form.get_by_role("alert")).to_contain_text("is not your password")
+    form.get_by_label("Current password").fill(PASSWORD)
+    form.get_by_role("button", name="Change e-mail").click()
+    expect(page.get_by_text(f"You sign in as {then}.")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    sign_in(page, workshop, then)
+    context.close()
+
+
+def test_who_has_no_e_mail_is_told_how_to_sign_in(browser: Browser, workshop: Workshop) -> None:
+    me = {**workshop.client.get("/me").json(), "email": None}
+    context = open_window(browser)
+    page = context.new_page()
+    page.route("**/api/v1/me", lambda route: route.fulfill(json=me))
+    page.goto(workshop.sign_in_link())
+    page.get_by_title("your account").click()
+    expect(page.get_by_text("Your account has no e-mail address")).to_contain_text(
+        "run podium sign-in on the machine that runs Podium"
+    )
+    context.close()
+
+
+def sign_in(page: Page, workshop: Workshop, email: str) -> None:
+    page.goto(f"{workshop.url}/sign-in")
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
