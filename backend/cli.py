@@ -5,6 +5,8 @@ Entry point of the installed script; each verb is a few lines over the module th
 
 import argparse
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -77,7 +79,17 @@ def up(settings: Settings, _: argparse.Namespace) -> None:
             f"{settings.data_dir}. Press Ctrl-C to end it."
         )
         _say(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
+        data_dir = shlex.quote(str(settings.data_dir))
+        _say(f"For another link: PODIUM_DATA_DIR={data_dir} {_this_command()} sign-in")
         _watch_until_interrupted(launcher, lambda: False)
+
+
+def _this_command() -> str:
+    """How to call this program in a shell: `make` puts it where PATH does not lead."""
+    here = Path(sys.argv[0]).absolute()
+    found = shutil.which("podium")
+    is_on_path = found is not None and Path(found).absolute() == here
+    return "podium" if is_on_path else shlex.quote(str(here))
 
 
 def demo(settings: Settings, _: argparse.Namespace) -> int:

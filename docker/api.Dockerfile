@@ -9,6 +9,16 @@ RUN npm run build
 FROM python:3.12-slim AS api
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1
 WORKDIR /app
+# pg_dump and pg_restore of the server's major version, for `podium backup`; Debian's own are older. Its
+# repository keeps the newest minor version alone, so none is pinned.
+ADD --chmod=644 https://www.postgresql.org/media/keys/ACCC4CF8.asc /usr/share/keyrings/postgresql.asc
+# hadolint ignore=DL3008
+RUN . /etc/os-release \
+    && echo "deb [signed-by=/usr/share/keyrings/postgresql.asc] http://apt.postgresql.org/pub/repos/apt ${VERSION_CODENAME}-pgdg main" \
+        > /etc/apt/sources.list.d/postgresql.list \
+    && apt-get update \
+    && apt-get install --yes --no-install-recommends postgresql-client-18 \
+    && rm -rf /var/lib/apt/lists/*
 COPY pyproject.toml constraints.txt alembic.ini README.md LICENSE ./
 COPY alembic/ alembic/
 COPY backend/ backend/

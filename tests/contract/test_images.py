@@ -93,6 +93,22 @@ def test_the_api_image_holds_no_torch() -> None:
     assert "[worker" not in text
 
 
+def test_the_api_image_has_the_client_of_the_postgresql_in_compose() -> None:
+    text = (ROOT / "docker/api.Dockerfile").read_text(encoding="utf-8")
+    major = SERVICES["postgres"]["image"].partition(":")[2].split(".")[0]
+
+    assert re.findall(r"postgresql-client-(\d+)", text) == [major]
+
+
+def test_the_readme_backs_up_the_bucket_of_compose() -> None:
+    text = (ROOT / "docker/README.md").read_text(encoding="utf-8")
+    bucket = SERVICES["api"]["environment"]["PODIUM_ARTIFACT_URL"].removeprefix("s3://")
+
+    assert f"mc mirror store/{bucket} " in text
+    assert "api podium backup" in text
+    assert "api podium restore" in text
+
+
 def test_the_images_commands_serve_on_postgres_and_redis(
     empty_postgres_url: str, redis_url: str, tmp_path: Path
 ) -> None:

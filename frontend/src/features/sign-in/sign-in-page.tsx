@@ -82,7 +82,8 @@ function TokenExchange({ token, unsentOf }: { token: string; unsentOf: UnsentOf 
         <div>
           <b>This sign-in link is no longer valid.</b> A link works once, within ten minutes. To get
           a new one, run this command on the machine that runs Podium:{" "}
-          <code className="mono nowrap">podium sign-in</code>
+          <code className="mono nowrap">podium sign-in</code>. After an installation with make, the
+          command is <code className="mono nowrap">.venv/bin/podium</code> in the folder of Podium.
         </div>
       </div>
       <SignInForm unsentOf={unsentOf} />
