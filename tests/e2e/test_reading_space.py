@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from tests.e2e.conftest import OpenPage
 from tests.e2e.test_rank import shown, wait_for_judgments
@@ -277,6 +277,77 @@ def test_a_comparison_is_ranked_by_touch_on_a_phone(
     a, b, c, d = (text.split()[0] for text in texts)
     assert tiers == [{b}, {a, c}, {d}]
     assert judgment["comment"] == "by touch"
+
+
+LONG = ("Here is a report. " * 12 + "\n\n") * 9
+
+
+@pytest.mark.parametrize("responses", [("yes", "no"), (words(300, "one"), words(300, "two"))])
+@pytest.mark.parametrize("before", [False, True])
+def test_of_a_long_last_turn_beginning_and_end_are_in_sight(
+    workshop: Workshop, open_page: OpenPage, before: bool, responses: tuple[str, ...]
+) -> None:
+    project = workshop.new_project("Long prompt")
+    turns = [{"role": "user", "content": f"First of all, read this. {LONG}Which year was it?"}]
+    if before:
+        earlier = [("user", "Hello."), ("assistant", "Yes?")]
+        turns = [*({"role": r, "content": c} for r, c in earlier), *turns]
+    row = {"messages": turns, "responses": list(responses)}
+    workshop.take_in(project, "comparisons", [row])
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    missing = {}
+    for width, height in (*BARS, (390, 844)):
+        resize(page, width, height)
+        for text in ("First of all", "Which year was it?"):
+            try:
+                page.wait_for_function(_IS_READ, arg=text, timeout=20_000)
+            except TimeoutError:
+                missing[width, height] = text
+    assert missing == {}
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Fold")).to_be_visible()
+    expect(page.locator(".prompt .end")).to_have_count(0)
+
+
+# Whether the prompt shows these words, whole and with nothing over them.
+_IS_READ = """(text) => {
+  const found = document.createTreeWalker(document.querySelector(".prompt"), NodeFilter.SHOW_TEXT);
+  while (found.nextNode()) {
+    const at = found.currentNode.data.indexOf(text);
+    if (at < 0) continue;
+    const range = document.createRange();
+    range.setStart(found.currentNode, at);
+    range.setEnd(found.currentNode, at + text.length);
+    const box = range.getBoundingClientRect();
+    const clip = found.currentNode.parentElement.closest(".lines, .end").getBoundingClientRect();
+    if (box.top >= clip.top - 4 && box.bottom <= clip.bottom + 4) return true;
+  }
+  return false;
+}"""
+
+
+def test_short_responses_are_whole_on_a_phone(workshop: Workshop, open_page: OpenPage) -> None:
+    project = workshop.new_project("Whole")
+    answers = [f"Answer number {n}, a plain one." for n in range(8)]
+    workshop.take_in(project, "comparisons", [{"prompt": "First.", "responses": answers}])
+    long = [words(60, name) for name in ("one", "two", "three")]
+    workshop.take_in(project, "comparisons", [{"prompt": "Second.", "responses": long}])
+    page = open_page(f"/projects/{project}/rank", width=390, height=844)
+    for _ in range(2):
+        texts = shown(page)
+        cut = page.evaluate(
+            """() => [...document.querySelectorAll("article .body")]
+              .filter((body) => body.scrollHeight > body.clientHeight + 1).length"""
+        )
+        assert cut == 0
+        last = card(page, "ABCDEFGHI"[len(texts) - 1])
+        last.locator(".body").scroll_into_view_if_needed()
+        assert is_in_sight(page, last.locator(".prose"))
+        page.keyboard.press("x")
+        before = page.get_by_label("Prompt").inner_text()
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("Prompt").filter(has_text=before)).to_have_count(0)
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (820, 1180)])

@@ -1,4 +1,7 @@
-/** The prompt above the cards: folded to a few lines, of which the last turn is the first. */
+/**
+ * The prompt above the cards: folded to its last turn, and a long last turn to its beginning and its
+ * end, since either may hold the question.
+ */
 import "./prompt.css";
 
 import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
@@ -16,13 +19,16 @@ export interface PromptProps {
   readonly children: ReactNode;
 }
 
+const LAST_TURN = ".turns > li:last-child > .who + *, .lines > :not(.turns)";
+
 /**
- * Whether more is written than a folded prompt shows. Then it shows the last turn, or the beginning
- * of that, until somebody scrolls.
+ * Whether more is written than a folded prompt shows. Then it shows the last turn, until somebody
+ * scrolls; of one that has no room, the beginning, and its end below that.
  */
 function useFold(isOpen: boolean, isRaw: boolean) {
   const lines = useRef<HTMLDivElement>(null);
   const [isCut, setCut] = useState(false);
+  const [hasEnd, setEnd] = useState(false);
   useLayoutEffect(() => {
     const box = lines.current;
     if (box === null) return undefined;
@@ -31,11 +37,15 @@ function useFold(isOpen: boolean, isRaw: boolean) {
       // Measured without the fold, which moves what is scrolled.
       const before = box.scrollTop;
       box.style.removeProperty("--last-turn");
+      box.classList.remove("beginning");
       const isHigher = box.scrollHeight > box.clientHeight + 1;
       setCut(isHigher);
-      const last = box.querySelector<HTMLElement>(".turns > li:last-child > .who + *");
+      const last = box.querySelector<HTMLElement>(LAST_TURN);
+      const isLong = last !== null && last.offsetHeight > box.clientHeight + 1;
+      setEnd(isLong && !isOpen);
       if (last === null || isOpen || !isHigher) return;
       box.style.setProperty("--last-turn", `${last.offsetHeight}px`);
+      box.classList.toggle("beginning", isLong);
       box.scrollTop = before === placed ? last.offsetTop : before;
       if (before === placed) placed = box.scrollTop;
     };
@@ -46,18 +56,29 @@ function useFold(isOpen: boolean, isRaw: boolean) {
     for (const one of [box, ...box.children]) sizes.observe(one);
     return () => sizes.disconnect();
   }, [isOpen, isRaw]);
-  return { lines, isCut };
+  return { lines, isCut, hasEnd };
 }
 
 export function Prompt(props: PromptProps) {
   const { messages, isRaw, isOpen } = props;
-  const { lines, isCut } = useFold(isOpen, isRaw);
+  const { lines, isCut, hasEnd } = useFold(isOpen, isRaw);
   const turns = messages.length > 1 ? plural(messages.length, "turn") : "all";
   return (
     <section className={isOpen ? "card prompt open" : "card prompt"} aria-label="Prompt">
       <span className="who">PROMPT</span>
-      <div className="lines" ref={lines} tabIndex={isCut ? 0 : undefined}>
-        <Conversation messages={messages} isRaw={isRaw} />
+      <div className="text">
+        <div className="lines" ref={lines} tabIndex={isCut ? 0 : undefined}>
+          <Conversation messages={messages} isRaw={isRaw} />
+        </div>
+        {hasEnd && (
+          // The same text once more, for the eye alone.
+          <div aria-hidden inert>
+            <div className="cut" />
+            <div className="end">
+              <Conversation messages={messages.slice(-1)} isRaw={isRaw} />
+            </div>
+          </div>
+        )}
       </div>
       {(isCut || isOpen) && (
         <button
