@@ -9,14 +9,13 @@ from backend.domain.results.estimates import mean_of, minus, together
 from backend.domain.results.measurements import Chosen, MeasuredRun, PromptSet, Reading
 from backend.domain.results.rows import Row
 from backend.domain.seeds.best import best_of
+from backend.domain.seeds.shares import is_share, possible
 from backend.schemas.metrics.results import ResultsCell, ResultsChange, ResultsPoint
 from backend.schemas.metrics.verdicts import Span
 
 Part = tuple[PromptSet, str]
 Direction = Literal["higher", "lower", "none"]
 
-# Shares of responses or prompts; a t interval over seeds does not know that.
-_SHARES = ("pass@", "maj@", "coverage", "truncated_fraction", "distinct", "win_rate")
 _NEITHER = ("length", "length_right", "length_wrong", "truncated_fraction")
 # Measured response by response against the baseline of the same draw.
 _PAIRED = {"pass@1": "pass_gain", "reward": "gain"}
@@ -91,9 +90,8 @@ def _cell(
 
 def _possible(interval: Span | None, parts: Sequence[Part]) -> Span | None:
     """The part of an interval in which the measure can lie."""
-    if interval is None or not all(measure.startswith(_SHARES) for _, measure in parts):
-        return interval
-    return Span(low=max(0.0, interval.low), high=min(1.0, interval.high))
+    measures = [measure for _, measure in parts]
+    return possible(interval, measures[0]) if all(map(is_share, measures)) else interval
 
 
 def _point(

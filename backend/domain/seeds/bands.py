@@ -55,6 +55,7 @@ def bands(
     *,
     are_iqms: Sequence[bool] | None = None,
     is_joined: bool = False,
+    is_share: bool = False,
 ) -> list[Band]:
     """Put the curves of each group's runs together, bucket by bucket of `width`.
 
@@ -64,6 +65,7 @@ def bands(
     by linear interpolation between its points on both sides, not beyond its first and last, nor
     beside a bucket in which it has no finite value. Halfway between two points that are noise an
     interpolated value has half their variance.
+    `is_share`: values lie between 0 and 1, and so does the band.
     """
     bucketed = [[_bucketed(curve.points, width) for curve in curves] for curves in groups]
     ends = _ends([own for runs in bucketed for own in runs])
@@ -73,7 +75,7 @@ def bands(
         columns = [_joined(curve, own, ends) if is_joined else _values(own) for curve, own in pairs]
         n_runs = len([column for column in columns if column])
         is_iqm = n_runs >= FEWEST_FOR_IQM if are_iqms is None else are_iqms[place]
-        found.append(_together(columns, ends, is_iqm=is_iqm))
+        found.append(_together(columns, ends, is_iqm=is_iqm, is_share=is_share))
     return found
 
 
@@ -124,7 +126,11 @@ def _on_the_line(before: _Bucket, after: _Bucket, x: float) -> float | None:
 
 
 def _together(
-    columns: Sequence[Mapping[int, float]], ends: Mapping[int, float], *, is_iqm: bool
+    columns: Sequence[Mapping[int, float]],
+    ends: Mapping[int, float],
+    *,
+    is_iqm: bool,
+    is_share: bool,
 ) -> Band:
     found = Band(is_iqm)
     for place, x in ends.items():
@@ -135,6 +141,7 @@ def _together(
         found.x.append(x)
         found.n.append(together.n)
         found.value.append(together.value if together.n >= FEWEST_FOR_INTERVAL else None)
-        found.low.append(together.low)
-        found.high.append(together.high)
+        low, high = together.low, together.high
+        found.low.append(max(0.0, low) if is_share and low is not None else low)
+        found.high.append(min(1.0, high) if is_share and high is not None else high)
     return found

@@ -21,6 +21,7 @@ from backend.domain.seeds.measures import (
     most_alike,
 )
 from backend.domain.seeds.names import names_of
+from backend.domain.seeds.shares import possible
 from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.proxy import PROXY, learned
 from backend.domain.verdict.words import between, shown
@@ -97,7 +98,7 @@ def compared(
     apart = apart_from_most(by.metric or "", firsts) if is_own else [None] * len(firsts)
     settings = group_differences(configs, groups)
     shown_groups = [
-        _group(name, [draws[run] for run in runs], config, by.values).model_copy(
+        _group(name, [draws[run] for run in runs], config, by).model_copy(
             update={"apart": section, "why_open": why}
         )
         for name, runs, config, section, why in zip(
@@ -170,10 +171,8 @@ def _called(metric: str, config: Mapping[str, Any]) -> str:
     return title_of(Method(config["method"]), metric)
 
 
-def _group(
-    name: str, draws: Sequence[Draw], config: dict[str, Any], measured: Sequence[SeedValue]
-) -> SeedGroup:
-    values = [one for one in measured if one.run in {draw.run for draw in draws}]
+def _group(name: str, draws: Sequence[Draw], config: dict[str, Any], by: Measure) -> SeedGroup:
+    values = [one for one in by.values if one.run in {draw.run for draw in draws}]
     together = summarised([one.value for one in values]) if values else None
     has_spread = together is not None and together.low != together.high
     return SeedGroup(
@@ -183,7 +182,9 @@ def _group(
         left_out=left_out(draws),
         values=values,
         value=None if together is None else together.value,
-        interval=Span.of(together.low, together.high) if together and has_spread else None,
+        interval=possible(Span.of(together.low, together.high), by.metric)
+        if together and has_spread
+        else None,
         is_iqm=together is not None and together.is_iqm,
         apart=None,
         why_open="",

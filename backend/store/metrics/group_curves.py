@@ -13,6 +13,7 @@ from backend.domain.seeds import groups as seeds
 from backend.domain.seeds.bands import Point, SeedCurve, bands
 from backend.domain.seeds.draws import counted
 from backend.domain.seeds.estimates import FEWEST_FOR_IQM
+from backend.domain.seeds.shares import is_share
 from backend.schemas.metrics.seeds import GroupCurve, GroupCurves
 from backend.schemas.runs import Series
 from backend.store.metrics import curves, draws
@@ -51,6 +52,7 @@ def read(
             _width(own, window),
             are_iqms=[_n_with(name, runs, known) >= FEWEST_FOR_IQM for runs in groups],
             is_joined=is_joined,
+            is_share=is_share(name),
         )
         items += [GroupCurve(group=i, name=name, **vars(one)) for i, one in enumerate(found)]
     return GroupCurves(items=items)
