@@ -8,28 +8,65 @@ export interface Piece {
 /** Of each text; what follows is shown without marks. */
 export const MOST_WORDS = 2000;
 
-/** Words of `a` and of `b`, each marked by whether the other lacks it (longest common subsequence). */
-export function diff(a: string, b: string): [Piece[], Piece[]] {
-  const [left, leftRest] = cut(a);
-  const [right, rightRest] = cut(b);
+/** Of which text a token is. */
+type Of = "both" | "first" | "second";
+
+export interface Token {
+  readonly text: string;
+  readonly of: Of;
+}
+
+/** Both lists in one (longest common subsequence); what is gone stands before what came for it. */
+export function woven(left: readonly string[], right: readonly string[]): Token[] {
   const common = table(left, right);
-  const result: [Piece[], Piece[]] = [[], []];
+  const tokens: Token[] = [];
   let i = 0;
   let j = 0;
   while (i < left.length || j < right.length) {
-    if (i < left.length && j < right.length && left[i] === right[j]) {
-      add(result[0], left[i++], false);
-      add(result[1], right[j++], false);
+    const [one, other] = [left[i] ?? "", right[j] ?? ""];
+    if (i < left.length && j < right.length && one === other) {
+      tokens.push({ text: one, of: "both" });
+      i += 1;
+      j += 1;
     } else if (
       j >= right.length ||
       (i < left.length && at(common, i + 1, j) >= at(common, i, j + 1))
-    )
-      add(result[0], left[i++], true);
-    else add(result[1], right[j++], true);
+    ) {
+      tokens.push({ text: one, of: "first" });
+      i += 1;
+    } else {
+      tokens.push({ text: other, of: "second" });
+      j += 1;
+    }
+  }
+  return tokens;
+}
+
+/** Words of `a` and of `b`, each marked by whether the other lacks it. */
+export function diff(a: string, b: string): [Piece[], Piece[]] {
+  const [left, leftRest] = cut(a);
+  const [right, rightRest] = cut(b);
+  const result: [Piece[], Piece[]] = [[], []];
+  for (const { text, of } of woven(left, right)) {
+    if (of !== "second") add(result[0], text, of === "first");
+    if (of !== "first") add(result[1], text, of === "second");
   }
   if (leftRest !== "") add(result[0], leftRest, false);
   if (rightRest !== "") add(result[1], rightRest, false);
   return result;
+}
+
+/** The words of both texts in one line of reading; of what is not compared, only that of `b`. */
+export function wovenWords(a: string, b: string): Token[] {
+  const [left] = cut(a);
+  const [right, rest] = cut(b);
+  const joined: Token[] = [];
+  for (const token of [...woven(left, right), { text: rest, of: "both" } as const]) {
+    const last = joined.at(-1);
+    if (last?.of === token.of) joined.splice(-1, 1, { ...last, text: last.text + token.text });
+    else if (token.text !== "") joined.push(token);
+  }
+  return joined;
 }
 
 /** The words that are compared, and the rest of the text. */
@@ -61,8 +98,8 @@ function at(rows: readonly Uint16Array[], i: number, j: number): number {
   return rows[i]?.[j] ?? 0;
 }
 
-function add(pieces: Piece[], text: string | undefined, isOwn: boolean): void {
+function add(pieces: Piece[], text: string, isOwn: boolean): void {
   const last = pieces.at(-1);
-  if (last?.isOwn === isOwn) pieces[pieces.length - 1] = { text: last.text + (text ?? ""), isOwn };
-  else pieces.push({ text: text ?? "", isOwn });
+  if (last?.isOwn === isOwn) pieces[pieces.length - 1] = { text: last.text + text, isOwn };
+  else pieces.push({ text, isOwn });
 }

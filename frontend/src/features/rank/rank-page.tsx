@@ -17,7 +17,7 @@ import { number, plural } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
 import { Comparison } from "./comparison";
-import { GuidelinesGate } from "./guidelines-gate";
+import { GuidelinesGate } from "./guidelines/gate";
 import { useAssignmentQueue } from "./leases/assignment-queue";
 import { OfflineButtons, OfflineNotes, useOffline } from "./leases/offline-button";
 import { useOutbox } from "./outbox/browser-outbox";
@@ -38,7 +38,7 @@ export function RankPage() {
   useEffect(() => void loadLateParts().catch(() => undefined), []);
   if (me.data === undefined) return <Skeleton lines={6} />;
   return (
-    <GuidelinesGate projectId={projectId}>
+    <GuidelinesGate projectId={projectId} userId={me.data.id}>
       <PracticeGate projectId={projectId} userId={me.data.id} key={`${projectId} ${me.data.id}`}>
         <ProjectRanking projectId={projectId} user={me.data} />
       </PracticeGate>

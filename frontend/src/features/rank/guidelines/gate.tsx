@@ -11,10 +11,17 @@ import { Acknowledge, GuidelinesText, GuidelinesVersion } from "@/components/gui
 import { Segmented } from "@/components/segmented";
 import { Failure, Skeleton } from "@/components/states";
 
-import { diff, isCut } from "./diff";
-import { Pieces } from "./pieces";
+import { hasBegun } from "../leases/assignment-queue";
+import { Changes } from "./changes";
 
-export function GuidelinesGate(props: { projectId: string; children: ReactNode }) {
+const SAVED = " Your ranking so far is saved in this browser.";
+
+interface Gate {
+  readonly projectId: string;
+  readonly userId: string;
+}
+
+export function GuidelinesGate(props: Gate & { children: ReactNode }) {
   const { data, error, refetch } = useQuery({
     ...guidelinesQuery(props.projectId),
     refetchOnWindowFocus: "always",
@@ -28,11 +35,12 @@ export function GuidelinesGate(props: { projectId: string; children: ReactNode }
       </div>
     );
   if (data.is_acknowledged) return props.children;
-  return <ReadFirst projectId={props.projectId} guidelines={data} />;
+  return <ReadFirst projectId={props.projectId} userId={props.userId} guidelines={data} />;
 }
 
-function ReadFirst({ projectId, guidelines }: { projectId: string; guidelines: Guidelines }) {
+function ReadFirst({ projectId, userId, guidelines }: Gate & { guidelines: Guidelines }) {
   const before = guidelines.acknowledged;
+  const [isSaved] = useState(() => hasBegun(projectId, userId));
   const [view, setView] = useState<"changes" | "all">(before === null ? "all" : "changes");
   return (
     <div className="page narrow">
@@ -42,7 +50,7 @@ function ReadFirst({ projectId, guidelines }: { projectId: string; guidelines: G
           <p>
             {before === null
               ? "They say what makes one response better than another in this project."
-              : "Read what is new before you go on. You keep your current comparison and your ranking so far."}
+              : `Read what has changed before you go on.${isSaved ? SAVED : ""}`}
           </p>
         </div>
       </div>
@@ -53,7 +61,7 @@ function ReadFirst({ projectId, guidelines }: { projectId: string; guidelines: G
               label="What to show"
               value={view}
               options={[
-                ["changes", `New since version ${before.version}`],
+                ["changes", `Changes since version ${before.version}`],
                 ["all", "All"],
               ]}
               onChange={setView}
@@ -63,7 +71,13 @@ function ReadFirst({ projectId, guidelines }: { projectId: string; guidelines: G
         {before === null || view === "all" ? (
           <GuidelinesText text={guidelines.guidelines} />
         ) : (
-          <Changes before={before.guidelines} now={guidelines.guidelines} />
+          <>
+            <p className="legend hint">
+              Version {guidelines.version}, compared with version {before.version}, which you
+              acknowledged: <ins>new text</ins>, <del>removed text</del>.
+            </p>
+            <Changes before={before.guidelines} now={guidelines.guidelines} />
+          </>
         )}
         <GuidelinesVersion guidelines={guidelines} />
         <div className="row">
@@ -71,26 +85,5 @@ function ReadFirst({ projectId, guidelines }: { projectId: string; guidelines: G
         </div>
       </section>
     </div>
-  );
-}
-
-function Changes({ before, now }: { before: string; now: string }) {
-  const [removed, added] = diff(before, now);
-  const isGone = removed.some((piece) => piece.isOwn);
-  return (
-    <>
-      <Pieces pieces={added} />
-      {isGone && (
-        <details>
-          <summary className="small muted">The previous version, with removed text marked</summary>
-          <Pieces pieces={removed} />
-        </details>
-      )}
-      {(isCut(before) || isCut(now)) && (
-        <p className="hint">
-          The text is long: changes near its end are not marked. Read all of it.
-        </p>
-      )}
-    </>
   );
 }

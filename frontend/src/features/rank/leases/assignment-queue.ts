@@ -46,6 +46,12 @@ function usable(leases: readonly Assignment[]): Assignment[] {
   );
 }
 
+/** Whether this tab holds a comparison of which somebody has placed cards. */
+export const hasBegun = (projectId: string, userId: string): boolean =>
+  (read(sessionStorage, leasedKey(projectId, userId), isAssignments) ?? []).some(({ id }) =>
+    hasDraft(id),
+  );
+
 const joined = (leases: readonly Assignment[], more: readonly Assignment[]): Assignment[] => {
   const known = new Set(leases.map((one) => one.id));
   return [...leases, ...more.filter((one) => !known.has(one.id))];
