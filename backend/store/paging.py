@@ -36,7 +36,7 @@ def page_of(
     Raises InvalidInput for a cursor that no page has given out.
     """
     if page.cursor is not None:
-        beyond = _number(page.cursor)
+        beyond = number_in(page.cursor)
         statement = statement.where(number > beyond if page.oldest_first else number < beyond)
     order = number.asc() if page.oldest_first else number.desc()
     rows = session.scalars(statement.order_by(order).limit(page.limit + 1)).all()
@@ -47,7 +47,12 @@ def page_of(
     return kept, f"n{last.number}"
 
 
-def _number(cursor: str) -> int:
+def number_in(cursor: str) -> int:
+    """The number of the last row sent. Raises InvalidInput for a cursor that no page has given out.
+
+    What `str.isdigit` takes for a digit, such as ² or ٣, is none, and no number is too large for a
+    column.
+    """
     digits = cursor.removeprefix("n")
     if cursor.startswith("n") and digits.isascii() and digits.isdigit() and len(digits) < 19:
         return int(digits)

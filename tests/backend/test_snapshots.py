@@ -232,7 +232,10 @@ def test_lines_are_shown_page_by_page_and_archived_snapshots_leave_the_list(
         if cursor is None:
             break
     assert seen == list(range(20))
-    assert api.get(f"/snapshots/{snapshot['id']}/lines?cursor=x").status_code == 422
+    for foreign in ("x", "2", "n", "n-1", "n²", "²", "٣", "n٣", "n" + "9" * 24, "9" * 24, ""):
+        refused = api.get(f"/snapshots/{snapshot['id']}/lines", params={"cursor": foreign})
+        assert refused.status_code == 422, foreign
+        assert "was not issued by this list" in refused.json()["detail"]
 
     api.post(f"/snapshots/{snapshot['id']}/archive")
     address = f"/projects/{project}/snapshots"

@@ -23,7 +23,7 @@ from backend.schemas.vocabulary import Aggregation, SnapshotKind, Split
 from backend.store.data.freezing import FrozenLine
 from backend.store.ids import new_id
 from backend.store.jobs import UNFINISHED
-from backend.store.paging import Page, page_of
+from backend.store.paging import Page, number_in, page_of
 from backend.store.tables.data import Snapshot, SnapshotLine
 from backend.store.tables.jobs import Job
 
@@ -199,13 +199,8 @@ def line_page(
     session: Session, snapshot_id: str, page: Page, *, split: Split | None = None
 ) -> Listing[SnapshotLineAnswer]:
     """Frozen records to look at, in order of position. Raises InvalidInput for a foreign cursor."""
-    cursor = page.cursor or "n-1"
-    if not cursor.removeprefix("n-").removeprefix("n").isdigit():
-        raise InvalidInput(
-            f"the cursor {cursor[:40]!r} was not issued by this list",
-            advice="Pass the next_cursor of the previous page, or leave the cursor out.",
-        )
-    found = lines(session, snapshot_id, split=split, after=int(cursor.removeprefix("n")))
+    after = -1 if page.cursor is None else number_in(page.cursor)
+    found = lines(session, snapshot_id, split=split, after=after)
     shown = found[: page.limit]
     items = [_line(position, json.loads(line)) for position, line in shown]
     return Listing(items=items, next_cursor=f"n{shown[-1][0]}" if len(found) > len(shown) else None)
