@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
-from backend.schemas.paging import ApiAnswer, Body, BodyPart, Id, Label, as_name
+from backend.schemas.paging import ApiAnswer, Body, BodyPart, Id, Name, as_name
 from backend.schemas.records import MAX_RESPONSES, Message
 from backend.schemas.vocabulary import ReviewReason, Verdict
 
@@ -66,7 +66,7 @@ class CriterionRanking(BodyPart):
     )
     unranked: list[Id] = Field(default_factory=list, max_length=MAX_RESPONSES)
     verdict: Verdict
-    reasons: list[Label] = Field(default_factory=list, max_length=20)
+    reasons: list[Name] = Field(default_factory=list, max_length=20)
 
 
 class CriterionRankingAnswer(ApiAnswer):
@@ -153,7 +153,7 @@ class JudgmentBody(Body):
     )
     unranked: list[Id] = Field(default_factory=list, max_length=MAX_RESPONSES)
     verdict: Verdict | None = Field(None, description="Required unless there are `rankings`.")
-    reasons: list[Label] = Field(default_factory=list, max_length=20)
+    reasons: list[Name] = Field(default_factory=list, max_length=20)
     rankings: list[CriterionRanking] = Field(
         default_factory=list,
         max_length=MOST_CRITERIA,
@@ -277,7 +277,7 @@ class ReleaseBody(Body):
 class SkipBody(Body):
     """Why a comparison is passed on."""
 
-    reason: str = Field(min_length=1, max_length=200)
+    reason: Name
 
 
 class AnnotationProgress(ApiAnswer):

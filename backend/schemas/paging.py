@@ -66,7 +66,8 @@ def _is_inside_word(name: str, at: int) -> bool:
 Id = Annotated[str, Field(max_length=LONGEST_ID)]
 # Of a person, a project, a run: what lists and links show.
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(as_name)]
-# A tag, a reason, the name of a metric.
+# A text that is looked up, or that is checked where it is used: the name of a metric. What is kept
+# to be shown in a line - a tag, a reason, a judge - is a Name.
 Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
 # JSON whose inside a request schema does not say; `check_value` bounds it.
 FreeObject = Annotated[dict[str, Any], Field(max_length=MOST_KEYS)]

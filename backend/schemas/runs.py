@@ -10,6 +10,7 @@ from backend.schemas.metrics.metric import Metric
 from backend.schemas.numbers import Measured
 from backend.schemas.paging import ApiAnswer, Body, BodyPart, FreeObject, Id, Label, Name
 from backend.schemas.records import MAX_RESPONSES
+from backend.schemas.run_table.changes import Tags
 from backend.schemas.vocabulary import (
     FailureCause,
     Method,
@@ -35,7 +36,7 @@ class RunBody(Body):
     experiment_id: Id | None = None
     name: Name
     config: FreeObject
-    tags: list[Label] = Field(default_factory=list, max_length=50)
+    tags: Tags = Field(default_factory=list)
     priority: int = Field(0, ge=-100, le=100, description="Higher goes first.")
 
 
@@ -198,7 +199,7 @@ class CloneBody(Body):
         "beginning.",
     )
     experiment_id: Id | None = None
-    tags: list[Label] = Field(default_factory=list, max_length=50)
+    tags: Tags = Field(default_factory=list)
     priority: int = Field(0, ge=-100, le=100, description="Higher goes first.")
 
 
@@ -217,7 +218,7 @@ class OutsideMetricsBody(Body):
     """Results of outside evaluations."""
 
     points: list[OutsidePoint] = Field(min_length=1, max_length=500)
-    judge: Label | Literal[""] = Field(
+    judge: Name | Literal[""] = Field(
         "",
         description="Who or what judged, such as three annotators or the name and version of a "
         "model. The events of the run tell it.",

@@ -3,16 +3,20 @@
 import json
 import sys
 import unicodedata
+from typing import Any
 
 import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from backend.errors import InvalidInput
 from backend.pressure.passwords import check_uncommon
+from backend.schemas.comparisons import CriterionRanking, JudgmentBody, SkipBody
 from backend.schemas.paging import Name
+from backend.schemas.run_table.changes import RunChange
+from backend.schemas.runs import CloneBody, OutsideMetricsBody, RunBody
 from tests.backend.conftest import Service
 
 NAME: TypeAdapter[str] = TypeAdapter(Name)
@@ -51,6 +55,46 @@ def test_a_name_has_one_spelling(text: str, name: str) -> None:
 def test_a_name_has_nothing_unseen(text: str) -> None:
     with pytest.raises(ValidationError):
         NAME.validate_python(text)
+
+
+RUN = {"project_id": "p", "name": "r", "config": {}}
+POINTS = {"points": [{"values": {"gold/win_rate": 0.5}}]}
+# Every short text besides names that is kept to be shown in a line: whose, where, and its form.
+LINES: list[tuple[type[BaseModel], dict[str, Any], str, bool]] = [
+    (RunBody, RUN, "tags", True),
+    (CloneBody, {}, "tags", True),
+    (RunChange, {}, "tags", True),
+    (OutsideMetricsBody, POINTS, "judge", False),
+    (SkipBody, {}, "reason", False),
+    (JudgmentBody, {"verdict": "cannot_judge"}, "reasons", True),
+    (CriterionRanking, {"criterion": "c", "verdict": "cannot_judge"}, "reasons", True),
+]
+
+
+@pytest.mark.parametrize(("body", "rest", "field", "is_list"), LINES)
+@pytest.mark.parametrize("text", ["a\u202eb", "a\u200bb", "a\nb", "\u3164", " ", "x" * 201])
+def test_what_is_shown_in_a_line_has_nothing_unseen(
+    body: type[BaseModel], rest: dict[str, Any], field: str, *, is_list: bool, text: str
+) -> None:
+    def holding(one: str) -> Any:
+        found = getattr(body.model_validate({**rest, field: [one] if is_list else one}), field)
+        return found[0] if is_list else found
+
+    assert holding(" Cafe\u0301") == "Caf\u00e9"
+    with pytest.raises(ValidationError):
+        holding(text)
+
+
+@pytest.mark.parametrize("body", [RunBody, CloneBody, RunChange])
+def test_a_tag_is_not_empty_and_counts_once(body: type[BaseModel]) -> None:
+    rest = RUN if body is RunBody else {}
+    with pytest.raises(ValidationError):
+        body.model_validate({**rest, "tags": [""]})
+    assert body.model_validate({**rest, "tags": ["a", "b", "a "]}).tags == ["a", "b"]  # type: ignore[attr-defined]
+
+
+def test_nobody_need_be_named_as_the_judge() -> None:
+    assert OutsideMetricsBody.model_validate({**POINTS, "judge": ""}).judge == ""
 
 
 def test_nothing_that_unicode_lets_no_font_show_is_in_a_name() -> None:
