@@ -4,8 +4,9 @@ Read by `backend.schemas.training` and by whoever takes one section; imports no 
 carries its unit, range and default here and nowhere else.
 """
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal, Protocol, Self, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, Self, runtime_checkable
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
@@ -69,6 +70,19 @@ def when_absent(words: str) -> dict[str, JsonValue]:
     return {"x-default": words}
 
 
+def without(*names: str) -> Callable[[dict[str, Any]], None]:
+    """Leave fields out of the JSON Schema, and so of the form, that a method does not use.
+
+    Stored configs have them, so they are still read.
+    """
+
+    def drop(schema: dict[str, Any]) -> None:
+        for name in names:
+            schema["properties"].pop(name, None)
+
+    return drop
+
+
 class Section(BaseModel):
     """A part of a run config; unknown keys are refused."""
 
@@ -100,7 +114,8 @@ class Optim(Section):
 
     lr: float = Field(1e-4, gt=0, le=1, description="Peak learning rate.")
     schedule: Literal["constant", "linear", "cosine"] = Field(
-        "constant", description="Learning-rate schedule after warm-up."
+        "constant",
+        description="Learning-rate schedule after warm-up; linear and cosine end at 0.",
     )
     warmup_ratio: float = Field(
         0.0, ge=0, le=1, description="Share of all optimizer steps used for linear warm-up."
@@ -311,6 +326,64 @@ class Rollout(Section):
                 "all responses to a prompt would be equal; set samples_per_prompt to 1, or "
                 "rollout.temperature above 0"
             )
+
+
+_UNUSED_ROLLOUT = ("prompts_per_step", "samples_per_prompt")
+_UNUSED_OPTIM = tuple(name for name in Optim.model_fields if name != "micro_batch_tokens")
+_UNUSED = ("lora", "eval_every", "checkpoint_every", "max_checkpoints")
+
+
+class SamplerRollout(Rollout):
+    """How responses are sampled; how many, the method says."""
+
+    model_config = ConfigDict(json_schema_extra=without(*_UNUSED_ROLLOUT))
+
+
+class SamplerOptim(Optim):
+    """How many tokens one pass takes; nothing is optimised."""
+
+    model_config = ConfigDict(json_schema_extra=without(*_UNUSED_OPTIM))
+
+
+class Sampler(Common):
+    """What the configs of methods hold that sample responses and train nothing."""
+
+    model_config = ConfigDict(json_schema_extra=without(*_UNUSED))
+
+    optim: SamplerOptim = Field(default_factory=SamplerOptim)
+
+    def cautions(self) -> list[Caution]:
+        """List also what a method ignores that trains nothing."""
+        given = [
+            *(
+                _not_default(self.rollout, "rollout.", _UNUSED_ROLLOUT)
+                if isinstance(self, HasRollout)
+                else ()
+            ),
+            *_not_default(self.optim, "optim.", _UNUSED_OPTIM),
+            *_not_default(self, "", _UNUSED),
+        ]
+        return [*super().cautions(), *given]
+
+
+def _not_default(section: Section, prefix: str, names: Iterable[str]) -> Iterator[Caution]:
+    """A caution for each of these settings that a config gives another value than the default."""
+    for name in names:
+        value = getattr(section, name)
+        if value == type(section).model_fields[name].get_default(call_default_factory=True):
+            continue
+        said = "given" if isinstance(value, Section) else f"{value}"
+        instead = (
+            "set `samples_per_prompt` beside `rollout` instead"
+            if name == "samples_per_prompt"
+            else "leave it out"
+        )
+        yield Caution(
+            f"{prefix}{name}",
+            "ignored_setting",
+            f"is {said}, but methods that only sample do not use it",
+            instead,
+        )
 
 
 SetName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=32)]

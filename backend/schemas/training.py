@@ -25,7 +25,8 @@ from backend.schemas.sections import (
     EvaluationSets,
     HasRollout,
     RecordTokens,
-    Rollout,
+    Sampler,
+    SamplerRollout,
     SystemPrompt,
     Template,
     check_sets,
@@ -154,7 +155,7 @@ class DpoConfig(Common):
         return self
 
 
-class GenerateConfig(Common):
+class GenerateConfig(Sampler):
     """Sample responses to prompts; they are stored as responses, and as comparisons to rank."""
 
     method: Literal["generate"] = "generate"
@@ -167,7 +168,7 @@ class GenerateConfig(Common):
         "all", description="Which split of the snapshot to sample."
     )
     samples_per_prompt: int = Field(4, ge=1, le=1024, description="Responses per prompt.")
-    rollout: Rollout = Field(default_factory=Rollout)
+    rollout: SamplerRollout = Field(default_factory=SamplerRollout)
     reward: RewardTerms = Field(
         default_factory=list, max_length=16, description="Terms that score each response."
     )
@@ -183,7 +184,7 @@ class GenerateConfig(Common):
         return self
 
 
-class EvaluateConfig(Common):
+class EvaluateConfig(Sampler):
     """Score a model's responses, alone or against a baseline."""
 
     method: Literal["evaluate"] = "evaluate"
@@ -203,7 +204,7 @@ class EvaluateConfig(Common):
         "no pass@k.",
     )
     samples_per_prompt: int = Field(1, ge=1, le=1024, description="Responses per prompt.")
-    rollout: Rollout = Field(default_factory=Rollout)
+    rollout: SamplerRollout = Field(default_factory=SamplerRollout)
     evaluation_sets: EvaluationSets = Field(
         default_factory=list, description="More sets of prompts, each with numbers of its own."
     )

@@ -31,7 +31,8 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
         ),
         sourced(
             "InstructGPT supervised stage",
-            "Full fine-tuning with a cosine schedule for 2 epochs; the paper has 16.",
+            "Full fine-tuning with a cosine schedule for 2 epochs; the paper has 16. The cosine "
+            "ends at 0, the paper's at a tenth of the peak.",
             {
                 f"{_INSTRUCT_GPT}, appendix C.1": {
                     "optim": {"lr": 9.65e-6, "schedule": "cosine", "batch_size": 32}
@@ -54,7 +55,8 @@ PRESETS: Mapping[Method, Sequence[Preset]] = {
         ),
         sourced(
             "InstructGPT reward model",
-            "All pairs of a ranking together, one epoch.",
+            "All pairs of a ranking together, one epoch. The cosine ends at 0, the paper's at a "
+            "tenth of the peak.",
             {
                 f"{_INSTRUCT_GPT}, appendix C.2": {
                     "optim": {"lr": 9e-6, "schedule": "cosine", "batch_size": 64, "epochs": 1}

@@ -579,3 +579,29 @@ def test_openrlhf_compat_leaves_the_scores_of_a_reward_model_as_they_are(seed: S
     assert isinstance(config, PolicyGradientConfig)
     assert config.reward.normalize == "none"
     assert config.reward.clip_after_baseline
+
+
+@pytest.mark.parametrize("method", ["generate", "evaluate"])
+def test_a_method_that_trains_nothing_says_what_it_ignores(method: str) -> None:
+    """Configs that were stored with such settings are still read."""
+    config: dict[str, Any] = {
+        "method": method, "model": {"hub_id": "a/b"}, "prompts": {"id": "snapshot_x"},
+        "rollout": {"samples_per_prompt": 4}, "optim": {"lr": 1e-3, "micro_batch_tokens": 128},
+        "lora": {}, "eval_every": 5,
+    }  # fmt: skip
+    if method == "evaluate":
+        config["reward"] = {"terms": [{"kind": "finished"}]}
+    parsed = parse_run_config(config)
+    assert {one.path for one in parsed.cautions()} == {
+        "rollout.samples_per_prompt", "optim.lr", "lora", "eval_every",
+    }  # fmt: skip
+    first = parsed.cautions()[0]
+    assert first.message == "is 4, but methods that only sample do not use it"
+    assert first.advice == "set `samples_per_prompt` beside `rollout` instead"
+    assert parse_run_config(parsed.model_dump(mode="json")) == parsed
+
+    schema = type(parsed).model_json_schema()
+    assert not {"lora", "eval_every", "checkpoint_every"} & set(schema["properties"])
+    assert "samples_per_prompt" in schema["properties"]
+    assert "samples_per_prompt" not in schema["$defs"]["SamplerRollout"]["properties"]
+    assert list(schema["$defs"]["SamplerOptim"]["properties"]) == ["micro_batch_tokens"]
