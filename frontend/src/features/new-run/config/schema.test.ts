@@ -140,6 +140,22 @@ describe("the groups of a form", () => {
       ["seed", "lora"],
     ]);
   });
+  it("share what all methods that train have, although those that only sample lack it", () => {
+    const schemaOf = (...names: string[]) => ({
+      ...policy,
+      references: {},
+      json_schema: {
+        properties: Object.fromEntries(names.map((name) => [name, { type: "boolean" }])),
+      },
+    });
+    const training = schemaOf("seed", "lora", "eval_every", "steps");
+    const other = schemaOf("seed", "lora", "eval_every");
+    const groups = grouped(training, [training, other, schemaOf("seed")]);
+    expect(groups.map(({ fields }) => fields.map(({ name }) => name))).toEqual([
+      ["steps"],
+      ["seed", "lora", "eval_every"],
+    ]);
+  });
   it("have no group without fields", () => {
     expect(grouped(sft, [policy, sft]).map(({ title }) => title)).toEqual([
       "Model and data",

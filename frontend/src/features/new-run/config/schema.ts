@@ -206,8 +206,12 @@ export interface Group {
 
 /** Model and data first, then what is particular to the method, then what all methods have. */
 export function grouped(method: Method, methods: readonly Method[]): Group[] {
-  const everywhere = (name: string) =>
-    methods.every((one) => name in objectOf((one.json_schema as JsonObject)["properties"]));
+  const has = (one: Method, name: string) =>
+    name in objectOf((one.json_schema as JsonObject)["properties"]);
+  // Those that only sample have no adapters and no evaluations.
+  const training = methods.filter((one) => has(one, "eval_every"));
+  const asked = training.length > 0 ? training : methods;
+  const everywhere = (name: string) => asked.every((one) => has(one, name));
   const fields = fieldsOf(method);
   const references = fields.filter((field) => field.type === "reference");
   const values = fields.filter((field) => field.type !== "reference");
