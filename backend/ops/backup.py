@@ -52,8 +52,14 @@ def backup(settings: Settings, folder: Path) -> str:
     if folder.exists():
         raise Conflict(f"{folder} exists already", advice="Name a folder that does not exist yet.")
     require_database(settings)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
+    except OSError as error:
+        raise Unavailable(
+            f"the backup cannot be written: {error}",
+            advice="Name a folder below one that this user may write to.",
+        ) from error
     try:
         _copy_out(settings, unfinished)
         files = {name: digest.of_file(unfinished / name).hex() for name in _files(unfinished)}

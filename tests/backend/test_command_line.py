@@ -347,6 +347,16 @@ def test_an_empty_database_is_never_backed_up(sites: tuple[Site, Site], tmp_path
     assert not (tmp_path / "backup").exists()
 
 
+def test_a_backup_where_nothing_can_be_written_says_so(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    code, said = site.podium("backup", str(tmp_path / "file" / "monday"))
+
+    assert code == 1
+    assert said.startswith("podium: the backup cannot be written: ")
+    assert "Traceback" not in said
+
+
 def test_a_backup_never_replaces_another(site: Site, tmp_path: Path) -> None:
     folder = str(tmp_path / "backup")
 
