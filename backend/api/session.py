@@ -131,8 +131,8 @@ def _must_be_active(found: PasswordHash) -> None:
     if not found.is_active:
         raise Forbidden(
             "this account is deactivated",
-            advice="Ask whoever leads the project to activate it again. Judgments that are not "
-            "sent yet stay in the browser in which they were made, and can be downloaded there.",
+            advice="Ask an administrator to activate it again. What is not sent yet stays in the "
+            "browser in which it was made, and can be downloaded there.",
             deactivated_user_id=found.user_id,
         )
 

@@ -44,7 +44,7 @@ def test_a_form_that_is_out_of_date_undoes_nothing(workshop: Workshop, open_page
     note = page.get_by_role("alert")
     expect(note).to_contain_text("Somebody else changed this project while you wrote.")
     expect(note).to_contain_text(
-        "now shows their judgments per comparison and criteria. Save again"
+        "now shows their judgments per comparison and criteria. Save to keep your changes"
     )
     expect(page.get_by_label("Judgments per comparison")).to_have_value("3")
     expect(page.get_by_label("Name of criterion 1")).to_have_value("helpful")

@@ -3,9 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 
 import { Icon } from "@/components/icons";
 import { UnsentStore } from "@/features/rank/outbox/unsent-store";
-import { countOf, fileOf } from "@/features/rank/outbox/unsent-item";
+import { Download } from "@/features/rank/outbox/download";
+import { countOf } from "@/features/rank/outbox/unsent-item";
 import { browserDatabase } from "@/lib/database";
-import { save } from "@/lib/download";
 
 export function UnsentOf({ userId }: { userId: string }) {
   const unsent = useQuery({
@@ -15,8 +15,6 @@ export function UnsentOf({ userId }: { userId: string }) {
   });
   const items = unsent.data ?? [];
   if (items.length === 0) return null;
-  const download = () =>
-    save(new Blob([fileOf(items)], { type: "application/json" }), "podium-unsent-judgments.json");
   return (
     <div className="note warn" role="status">
       <Icon name="alert" />
@@ -24,11 +22,9 @@ export function UnsentOf({ userId }: { userId: string }) {
         <b>
           {countOf(items)} of yours {items.length === 1 ? "is" : "are"} not sent.
         </b>{" "}
-        This browser keeps what you judged. Download it for whoever leads the project.
+        This browser keeps it. Download it for whoever leads the project.
       </span>
-      <button type="button" className="btn" onClick={download}>
-        Download
-      </button>
+      <Download items={items} />
     </div>
   );
 }

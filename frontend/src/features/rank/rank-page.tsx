@@ -138,8 +138,7 @@ function TakenNote() {
     <div className="note" role="status">
       <Icon name="alert" />
       <span className="grow">
-        <b>This is another comparison.</b> Your lease on the one before ended while you were away,
-        and other annotators have taken it.
+        <b>This is another comparison.</b> Your lease on the one before ended while you were away.
       </span>
     </div>
   );

@@ -92,7 +92,7 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
 const AXIS_WORDS: Readonly<Record<Axis, string>> = {
   step: "step",
   tokens: "tokens",
-  relative: "time since the start",
+  relative: "relative time",
   time: "time",
 };
 

@@ -6,7 +6,7 @@ import { useState } from "react";
 
 import { agreementQuery } from "@/api/projects";
 import type { Agreement } from "@/api/types";
-import { CriterionChoice } from "@/components/form/criterion-choice";
+import { CriterionChoice } from "./criterion-choice";
 import { IntervalBar } from "@/components/agreement/interval-bar";
 import { Loaded } from "@/components/states";
 import { Table } from "@/components/table";

@@ -10,7 +10,10 @@ export type Change =
   | { readonly kind: "same" | "added" | "removed"; readonly text: string }
   | { readonly kind: "changed"; readonly words: readonly Token[]; readonly isCut: boolean };
 
-const FENCE = /^ {0,3}(```|~~~)/;
+/** However deep in a list. */
+const FENCE = /^\s*(```|~~~)/;
+/** Of more the words of the whole are compared: the table of blocks grows with their square. */
+const MOST_BLOCKS = 2000;
 
 export function blocksOf(text: string): string[] {
   const blocks: string[][] = [[]];
@@ -24,6 +27,8 @@ export function blocksOf(text: string): string[] {
 }
 
 export function changesOf(before: string, now: string): Change[] {
+  const [first, second] = [blocksOf(before), blocksOf(now)];
+  if (Math.max(first.length, second.length) > MOST_BLOCKS) return changeOf(before, now);
   const changes: Change[] = [];
   let gone: string[] = [];
   let come: string[] = [];
@@ -31,12 +36,16 @@ export function changesOf(before: string, now: string): Change[] {
     changes.push(...changeOf(gone.join("\n\n"), come.join("\n\n")));
     [gone, come] = [[], []];
   };
-  for (const { text, of } of woven(blocksOf(before), blocksOf(now))) {
+  for (const { text, of } of woven(first, second)) {
     if (of === "first") gone.push(text);
     else if (of === "second") come.push(text);
     else {
       settle();
-      changes.push({ kind: "same", text });
+      // One document: a list goes on over an empty line, and a link may be defined far below.
+      const last = changes.at(-1);
+      if (last?.kind === "same")
+        changes[changes.length - 1] = { kind: "same", text: `${last.text}\n\n${text}` };
+      else changes.push({ kind: "same", text });
     }
   }
   settle();

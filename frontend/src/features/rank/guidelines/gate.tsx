@@ -72,7 +72,7 @@ function ReadFirst({ projectId, userId, guidelines }: Gate & { guidelines: Guide
           <GuidelinesText text={guidelines.guidelines} />
         ) : (
           <>
-            <p className="legend hint">
+            <p className="changes-legend hint">
               Version {guidelines.version}, compared with version {before.version}, which you
               acknowledged: <ins>new text</ins>, <del>removed text</del>.
             </p>

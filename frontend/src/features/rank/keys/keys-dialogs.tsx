@@ -24,7 +24,7 @@ const NOT_KEPT = "This browser cannot keep your keys: they last until you close 
 
 const ONE_KEY =
   "with two responses: submits at once, or goes on to the next criterion; " +
-  "a judgment that you undo within 3 seconds is not sent";
+  "on Rank, a judgment that you undo within 3 seconds is not sent";
 
 /** What each key does; the selected response is the one ranked or chosen last. */
 function helpOf(keymap: Keymap): KeyHelp {

@@ -52,6 +52,9 @@ export const hasBegun = (projectId: string, userId: string): boolean =>
     hasDraft(id),
   );
 
+const without = (ids: ReadonlySet<string>, gone: string): ReadonlySet<string> =>
+  new Set([...ids].filter((id) => id !== gone));
+
 const joined = (leases: readonly Assignment[], more: readonly Assignment[]): Assignment[] => {
   const known = new Set(leases.map((one) => one.id));
   return [...leases, ...more.filter((one) => !known.has(one.id))];
@@ -61,7 +64,7 @@ export interface AssignmentQueue {
   readonly current: Assignment | undefined;
   /** Its lease has ended: a judgment counts if one is still wanted. */
   readonly isCurrentLost: boolean;
-  /** Others took the one that was on screen while nobody was there: this is another. */
+  /** The lease of the one that was on screen ended while nobody was there: this is another. */
   readonly isTaken: boolean;
   readonly isLoading: boolean;
   /** Nothing is left for this annotator. */
@@ -84,7 +87,8 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   );
   const [offlineIds, setOfflineIds] = useState<ReadonlySet<string>>(new Set());
   const [lost, setLost] = useState<ReadonlySet<string>>(new Set());
-  const [isTaken, setTaken] = useState(false);
+  // The comparison that was on screen when its lease ended with nobody there.
+  const [taken, setTaken] = useState<string | null>(null);
   const [isReady, setReady] = useState(false);
   const [isExhausted, setExhausted] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -99,9 +103,9 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
     onRenewed: (lease) => setLeased((now) => now.map((one) => (one.id === lease.id ? lease : one))),
     onLost: (id) => {
       setLost((now) => new Set(now).add(id));
-      // What somebody works on stays. Whoever comes back gets none that others have taken.
+      // What somebody works on stays. Whoever comes back gets one that counts.
       if (hasDraft(id) || isTouched(id)) return;
-      setTaken(leased[0]?.id === id);
+      if (leased[0]?.id === id) setTaken(id);
       setLeased((now) => now.filter((one) => one.id !== id));
     },
   });
@@ -142,6 +146,8 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
         if (next === null) return setExhausted(true);
         failuresRef.current = 0;
         granted(next);
+        // Granted anew, the same comparison has a lease again.
+        setLost((now) => without(now, next.id));
         setLeased((now) => joined(now, [next]));
       })
       .catch((problem: unknown) => {
@@ -151,7 +157,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   }, [projectId, leased, isExhausted, error, isReady, granted]);
 
   const advance = useCallback(() => {
-    setTaken(false);
+    setTaken(null);
     setLeased(([judged, ...rest]) => {
       if (judged !== undefined) void dropOffline(judged.id);
       return rest;
@@ -169,14 +175,15 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   const offline = leased.filter((one) => offlineIds.has(one.id));
   const takeOffline = async () => {
     await loadForOffline().catch(refuseUnready);
-    const taken = new Set(offline.map((one) => one.id));
-    while (taken.size < MOST_OFFLINE) {
+    const held = new Set(offline.map((one) => one.id));
+    while (held.size < MOST_OFFLINE) {
       // Those at hand are not named as held: so they come first, and last for eight hours then.
-      const held = [...taken, ...unsentIds(), ...(tabs.current?.held ?? [])];
-      const next = await takeAssignment(projectId, held, true);
+      const known = [...held, ...unsentIds(), ...(tabs.current?.held ?? [])];
+      const next = await takeAssignment(projectId, known, true);
       if (next === null) return;
       await keepOffline(projectId, userId, next).catch(() => refuseOffline(projectId, next));
-      taken.add(next.id);
+      held.add(next.id);
+      setLost((now) => without(now, next.id));
       setOfflineIds((now) => new Set(now).add(next.id));
       setLeased((now) =>
         joined(
@@ -199,7 +206,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   return {
     current,
     isCurrentLost: current !== undefined && lost.has(current.id),
-    isTaken,
+    isTaken: taken !== null && current !== undefined && current.id !== taken,
     isLoading: leased.length === 0 && error === null && !isExhausted,
     isExhausted: leased.length === 0 && isExhausted,
     error: leased.length === 0 ? error : null,

@@ -1,11 +1,11 @@
 /** What has not reached the server yet, why, and what it keeps for review; silent while all is well. */
 import { Icon } from "@/components/icons";
-import { save } from "@/lib/download";
 import { plural } from "@/lib/format";
 
 import { outbox, useOutbox } from "./browser-outbox";
+import { Download } from "./download";
 import type { Reviewed } from "./outbox";
-import { countOf, fileOf, isSkip, type Unsent } from "./unsent-item";
+import { countOf, isSkip, type Unsent } from "./unsent-item";
 
 const REASONS = {
   offline:
@@ -18,18 +18,6 @@ const IN_REVIEW: Readonly<Record<Reviewed["reason"], string>> = {
   late: "Your lease had expired, and others had taken the comparison.",
   differs: "You had already judged the comparison differently.",
 };
-
-function download(items: readonly Unsent[]): void {
-  save(new Blob([fileOf(items)], { type: "application/json" }), "podium-unsent-judgments.json");
-}
-
-function Download({ items }: { items: readonly Unsent[] }) {
-  return (
-    <button type="button" className="btn ghost" onClick={() => download(items)}>
-      Download
-    </button>
-  );
-}
 
 export function UnsentNotes({ userId }: { userId: string }) {
   const { items, status, reviewed } = useOutbox(userId);

@@ -94,7 +94,9 @@ export function completed(ranking: Ranking): Ranking {
 
 /** Of two cards both are ranked or none is. */
 function inPairs(before: Ranking, after: Ranking): Ranking {
-  if (after.count !== 2 || after.order.length !== 1) return after;
+  // An answer under another criterion is not what this move has made.
+  const isOther = after.step !== before.step;
+  if (after.count !== 2 || after.order.length !== 1 || isOther) return after;
   return before.order.length < 2 ? completed(after) : { ...after, tiers: [], order: [] };
 }
 

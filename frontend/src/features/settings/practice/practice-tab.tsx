@@ -31,10 +31,10 @@ function Bar({ project }: { project: Project }) {
   const [typed, setTyped] = useState<string | null>(null);
   const percent = typed ?? stored;
   const saving = useMutation({
-    mutationFn: () => changeProject(project.id, { practice_bar: Number(percent) / 100 }),
-    onSuccess: async () => {
+    mutationFn: (sent: string) => changeProject(project.id, { practice_bar: Number(sent) / 100 }),
+    onSuccess: async (_, sent) => {
       await client.invalidateQueries({ queryKey: ["project", project.id] });
-      setTyped((now) => (now === percent ? null : now));
+      setTyped((now) => (now === sent ? null : now));
     },
   });
   return (
@@ -43,7 +43,7 @@ function Bar({ project }: { project: Project }) {
       aria-label="Practice"
       onSubmit={(event) => {
         event.preventDefault();
-        saving.mutate();
+        saving.mutate(percent);
       }}
     >
       <div className="field">

@@ -22,7 +22,7 @@ export function NewerNote(props: {
           {newer.taken.length > 0 && ` The form now shows their ${list(newer.taken)}.`}{" "}
           {newer.clashing.length > 0
             ? `Both of you changed the ${list(newer.clashing)}: compare before you save, because saving replaces theirs.`
-            : "Save again."}
+            : "Save to keep your changes."}
         </p>
         {newer.clashing.map((field) => (
           <details key={field}>

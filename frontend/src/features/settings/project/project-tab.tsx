@@ -1,6 +1,6 @@
 /** The project as it can be changed: name, guidelines in versions, judgments per comparison. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useId, useRef, useState } from "react";
 
 import { Problem } from "@/api/client";
 import { changeProject, projectQuery, projectsQuery } from "@/api/projects";
@@ -13,7 +13,7 @@ import { JudgmentsFields } from "@/components/form/judgments-fields";
 
 import { CriteriaField, whatIsWrong } from "./criteria-field";
 import { NewerNote } from "./newer-note";
-import { changeOf, linesOf } from "./typed";
+import { changeOf, linesOf, type FieldName, type Typed } from "./typed";
 import { useTyped, type Newer } from "./use-typed";
 import { VersionList } from "./version-list";
 
@@ -34,12 +34,21 @@ export function ProjectTab({ projectId }: { projectId: string }) {
 
 const isConflict = (error: Error | null) => error instanceof Problem && error.status === 409;
 
-function useSave(projectId: string) {
+interface Sent {
+  readonly change: ProjectChange;
+  readonly typed: Typed;
+}
+
+function useSave(projectId: string, saved: (answer: Project, sent: Typed) => void) {
   const client = useQueryClient();
   const readAgain = () => client.invalidateQueries({ queryKey: ["project", projectId] });
   return useMutation({
-    mutationFn: (change: ProjectChange) => changeProject(projectId, change),
-    onSuccess: () => Promise.all([readAgain(), client.invalidateQueries(projectsQuery)]),
+    mutationFn: ({ change }: Sent) => changeProject(projectId, change),
+    onSuccess: (answer, { typed }) => {
+      // First: what is read again is one's own, and no news from somebody else.
+      saved(answer, typed);
+      return Promise.all([readAgain(), client.invalidateQueries(projectsQuery)]);
+    },
     onError: (error) => (isConflict(error) ? readAgain() : undefined),
   });
 }
@@ -47,17 +56,21 @@ function useSave(projectId: string) {
 /** What was typed stays until it is saved, and replaces nothing that somebody else saved unseen. */
 function ProjectForm({ project }: { project: Project }) {
   const { from, newest, typed, isChanged, newer, set, takeTheirs, saved } = useTyped(project);
-  const saving = useSave(project.id);
+  const saving = useSave(project.id, saved);
   const isComplete =
     typed.name.trim() !== "" && areReasons(typed.reasons) && whatIsWrong(typed.criteria) === null;
   const isNewText = typed.guidelines !== newest.guidelines;
   const save = () =>
-    saving.mutate(
-      { revision: from.revision, ...changeOf(typed, newest) },
-      { onSuccess: (answer) => saved(answer, typed) },
-    );
+    saving.mutate({ change: { revision: from.revision, ...changeOf(typed, newest) }, typed });
+  const form = useRef<HTMLFormElement>(null);
+  const giveUp = (field: FieldName) => {
+    // Nothing was saved, and the button that had the focus is gone.
+    if (!takeTheirs(field)) saving.reset();
+    form.current?.querySelector<HTMLElement>("button[type=submit]")?.focus();
+  };
   return (
     <form
+      ref={form}
       className="card padded form"
       aria-label="Project"
       onSubmit={(event) => {
@@ -77,7 +90,7 @@ function ProjectForm({ project }: { project: Project }) {
       </p>
       <CriteriaField rows={typed.criteria} onChange={(criteria) => set({ criteria })} />
       <ReasonsField text={typed.reasons} onChange={(reasons) => set({ reasons })} />
-      {newer !== null && <NewerNote newer={newer} newest={newest} onTakeTheirs={takeTheirs} />}
+      {newer !== null && <NewerNote newer={newer} newest={newest} onTakeTheirs={giveUp} />}
       {newer === null && isChanged && saving.error !== null && <Failure error={saving.error} />}
       <SaveRow
         asked={saving}

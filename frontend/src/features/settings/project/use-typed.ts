@@ -46,7 +46,15 @@ export function useTyped(project: Project) {
     isChanged,
     newer: before !== null && isChanged ? { taken: theirs, clashing: clashes } : null,
     set: (more: Partial<Typed>) => setTyped({ ...typed, ...more }),
-    takeTheirs: (field: FieldName) => setTyped(withFields(typed, [field], newest)),
+    /** Returns whether anything of one's own is left. */
+    takeTheirs: (field: FieldName): boolean => {
+      const now = withFields(typed, [field], newest);
+      const isMineLeft = differing(now, newest).length > 0;
+      setTyped(now);
+      setBefore(isMineLeft && before !== null ? withFields(before, [field], newest) : null);
+      if (!isMineLeft) setTheirs([]);
+      return isMineLeft;
+    },
     /** The server has what was sent, as it writes it; what was typed since stays typed. */
     saved: (answer: Project, sent: Typed) => {
       const stored = typedFrom(answer);
