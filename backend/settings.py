@@ -26,6 +26,7 @@ STALE_BEATS = 3
 
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _PASSWORD = re.compile(r"(://[^:/@]*:).*@")
+_ASKED_PASSWORD = re.compile(r"([?&]password=)[^&]*")
 Seconds = Annotated[float, Field(ge=0)]
 
 
@@ -157,7 +158,7 @@ class Settings(BaseSettings):
     @field_validator("broker_url")
     @classmethod
     def _is_redis(cls, value: str | None) -> str | None:
-        if value is not None and not re.match(r"rediss?://[^/]", value):
+        if value is not None and not re.match(r"(rediss?|redis\+socket|sentinel)://.", value):
             raise ValueError("expected redis://host:6379/0, or rediss:// for TLS")
         return value
 
@@ -179,7 +180,8 @@ class Settings(BaseSettings):
     @field_validator("trainer_command")
     @classmethod
     def _can_be_split(cls, value: str) -> str:
-        shlex.split(value)
+        if value and not shlex.split(value):
+            raise ValueError("names no program")
         return value
 
     @field_validator("crash_back_off_s", mode="before")
@@ -283,5 +285,7 @@ def _named(place: tuple[int | str, ...], value: object) -> str:
     """The setting and its value, without a password; empty for what several settings say."""
     if not place:
         return ""
-    shown = _PASSWORD.sub(r"\1***@", value) if isinstance(value, str) else value
+    shown = value
+    if isinstance(value, str):
+        shown = _ASKED_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1***@", value))
     return f"PODIUM_{str(place[0]).upper()} is {shown!r}: "

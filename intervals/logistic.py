@@ -177,6 +177,8 @@ def _dependence(
         residual = share - _sigmoid(fit.a + fit.b * x)
         moves[cluster] = moves.get(cluster, 0.0) + pull * residual
         apart += pull * pull * (residual * residual + share * (1 - share))
+    if apart <= 0:
+        return most
     found = math.fsum(move * move for move in moves.values()) / apart
     more = AGREEING / n
     return min(most, (found * n + most * more) / (n - 1 + more))

@@ -8,7 +8,7 @@ from backend.model_files import Inspected
 from backend.schemas.models import ModelSource
 
 # To be raised when more is read from the files: kept answers of another version are not given.
-VERSION = 2
+VERSION = 3
 
 
 def inspect_model(work: Work) -> dict[str, JSON]:

@@ -5,12 +5,12 @@ address of the server. It starts the worker by command line, never by import.
 """
 
 import fcntl
+import http.client
 import json
 import os
 import socket
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -171,7 +171,7 @@ def answers(url: str, path: str = "/healthz") -> bool:
     try:
         with urllib.request.urlopen(f"{url}{path}", timeout=2) as answer:
             return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
+    except (OSError, http.client.HTTPException):
         return False
 
 

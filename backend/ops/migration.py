@@ -10,6 +10,7 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from sqlalchemy import make_url
 
 from backend.errors import InvalidInput
 from backend.settings import Settings
@@ -42,7 +43,7 @@ def is_missing(settings: Settings) -> bool:
 
 def sqlite_path(settings: Settings) -> Path:
     """The file of the embedded database."""
-    return Path(settings.sqlalchemy_url.removeprefix("sqlite:///"))
+    return Path(make_url(settings.sqlalchemy_url).database or "")
 
 
 def require_database(settings: Settings) -> str:

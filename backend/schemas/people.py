@@ -256,7 +256,7 @@ class ProjectAnswer(ApiAnswer):
     cannot_judge_reasons: list[str]
     criteria: list[Criterion]
     practice_bar: float
-    revision: int = Field(description="Higher by one after each change.")
+    revision: int = Field(description="Higher by one after each `PATCH`.")
     created_at: datetime
     archived_at: datetime | None
     counts: ProjectCounts | None = None

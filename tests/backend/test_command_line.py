@@ -513,6 +513,8 @@ def test_a_wrong_setting_is_named_with_its_value(tmp_path: Path) -> None:
         ("DATABASE_URL", "mysql://me:secret@x/y", "is 'mysql://me:***@x/y': expected postgresql"),
         ("DATABASE_URL", "postgresql://me@x:port/y", "expected postgresql://"),
         ("BROKER_URL", "amqp://x", "is 'amqp://x': expected redis://host:6379/0"),
+        ("BROKER_URL", "amqp://x?password=secret", "is 'amqp://x?password=***': expected redis"),
+        ("TRAINER_COMMAND", " ", "names no program"),
     ],
 )
 def test_a_setting_that_is_not_valid_is_refused_in_a_sentence(

@@ -168,6 +168,19 @@ def test_a_config_names_no_file_of_weights(
     assert "names a file of weights in transformers_weights" in refusal(light_service, folder)
 
 
+def test_a_config_names_no_other_config(light_service: Service, folder: Path) -> None:
+    """Of which transformers would read the weights, and nobody look at it."""
+    config = {"configuration_files": ["config.5.0.0.json"]}
+    (folder / "config.json").write_text(json.dumps(config))
+    assert "names other configs in configuration_files" in refusal(light_service, folder)
+
+
+def test_parts_of_another_format_are_nobodys(light_service: Service, folder: Path) -> None:
+    name = "consolidated-00001-of-00002.safetensors"
+    write_safetensors(folder / name, {"weight": ("F32", [1, 5])})
+    assert register(light_service, path=str(folder)).status_code == 201
+
+
 def test_a_config_names_no_code_of_a_repository(light_service: Service, folder: Path) -> None:
     config = {"text_config": {"_attn_implementation": "owner/kernel"}}
     (folder / "config.json").write_text(json.dumps(config))

@@ -178,3 +178,16 @@ def test_equal_lengths_leave_the_win_rate_as_it_is() -> None:
 
 def test_who_is_always_longer_by_as_much_shows_nothing_of_equal_length() -> None:
     assert win_rate_at_equal_length([1.0] * 10, [5.0] * 10, list("abcdefghij")) is None
+
+
+def test_who_is_always_much_longer_shows_nothing_of_equal_length_either() -> None:
+    """512 tokens against 60 or so: equal lengths are far from all that was seen."""
+    prompts = [str(i) for i in range(40)]
+    shares = [1.0, 0.0] * 20
+    assert win_rate_at_equal_length(shares, [500.0] * 39 + [499.0], prompts) is None
+    source = random.Random(3)
+    lengths = [68 + source.gauss(0, 15) for _ in prompts]
+    assert win_rate_at_equal_length(shares, lengths, prompts) is None
+    near = win_rate_at_equal_length(shares, [length - 48 for length in lengths], prompts)
+    assert near is not None
+    assert 0.2 < near[0] < 0.8

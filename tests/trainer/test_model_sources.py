@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,13 @@ def test_a_pickled_file_is_never_loaded(parts: Path, *, is_part: bool) -> None:
     else:
         first_weight(parts)
     assert not canary.exists()
+
+
+def test_a_config_that_names_other_configs_is_refused(folder: Path) -> None:
+    shutil.copy(folder / "config.json", folder / "config.5.0.0.json")
+    change(folder / "config.json", configuration_files=["config.5.0.0.json"])
+    with pytest.raises(MissingModel, match="names other configs in configuration_files"):
+        first_weight(folder)
 
 
 @pytest.mark.parametrize("where", ["transformers_weights", "text_config"])

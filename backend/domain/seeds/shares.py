@@ -16,10 +16,10 @@ _SHARE = re.compile(
 def is_share(metric: str) -> bool:
     """Whether a metric lies between 0 and 1, whole or as a part: `eval/ood/pass@1/people.3`.
 
-    What is attached as gold/NAME may have any scale, but for the win rate. A reward term may be
-    called like a share without being one.
+    What is attached (gold/NAME, outside/NAME) may have any scale, but for the win rate. A reward
+    term may be called like a share without being one.
     """
-    if metric.startswith("gold/"):
+    if metric.startswith(("gold/", "outside/")):
         return metric == "gold/win_rate"
     if metric.startswith("reward/"):
         return metric.endswith("_coverage")

@@ -6,7 +6,15 @@ Called by `backend.domain.verdict.learners`.
 import math
 from collections.abc import Sequence
 
-from backend.domain.verdict.evidence import Z95, Estimate, Evidence, change, noise_of, z_of_best
+from backend.domain.verdict.evidence import (
+    Z95,
+    Estimate,
+    Evidence,
+    Point,
+    change,
+    noise_of,
+    z_of_best,
+)
 from backend.domain.verdict.words import apart, shown
 from backend.schemas.metrics.verdicts import Happening
 
@@ -42,15 +50,28 @@ def peak_happened(losses: Sequence[Estimate]) -> list[Happening]:
 def training_rose(evidence: Evidence) -> str:
     """Say that the training loss ended clearly above its first step; empty if it did not.
 
-    The noise is that of the last fifth of the steps: an explosion before it is none.
+    The noise is that of the last fifth of the steps, because an explosion before it is none; with
+    too few steps in it, that of all.
     """
     trend = evidence.trend_from_start("loss")
     if trend is None or trend.size <= _HIGHER * abs(trend.before):
         return ""
     curve = evidence.curve("loss")
     n = max(1, round(len(curve) * _END))
-    noise = noise_of([value for _, value in curve[-n:]]) or 0.0
-    if trend.size <= Z95 * noise * math.sqrt(1 + 1 / n):
-        return ""
+    end = curve[-n:]
+    noise = noise_of([value for _, value in end])
+    if noise is None:
+        is_clear = trend.rose()
+    else:
+        is_clear = trend.size > Z95 * noise * math.sqrt(_steps_of_one(evidence, end) + 1 / n)
     before, after = apart(trend.before, trend.after)
-    return f"the training loss rose from {before} to {after}"
+    return f"the training loss rose from {before} to {after}" if is_clear else ""
+
+
+def _steps_of_one(evidence: Evidence, end: Sequence[Point]) -> float:
+    """How many steps a point of the end is the mean of: so much noisier is the first step."""
+    first = evidence.beginnings.get("loss", ())
+    if len(first) < 2 or len(end) < 2:
+        return 1.0
+    apart_there = (end[-1].step - end[0].step) / (len(end) - 1)
+    return max(1.0, apart_there / (first[1].step - first[0].step))

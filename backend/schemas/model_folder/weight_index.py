@@ -33,7 +33,10 @@ def holding(names: Collection[str], index: bytes | None) -> frozenset[str]:
 
     Raises ValueError if that is not all parts of one model, each once.
     """
-    parts = {name for name in names if _PART.fullmatch(name)}
+    # Those of another format, which some models come with, too, are read by nobody.
+    parts = {
+        name for name in names if _PART.fullmatch(name) and not name.startswith("consolidated-")
+    }
     if index is not None:
         held = named(index)
         if WHOLE in names and held != {WHOLE}:

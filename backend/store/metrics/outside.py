@@ -12,7 +12,7 @@ from backend.domain.run_state import ENDED
 from backend.errors import InvalidInput
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
-from backend.schemas.vocabulary import RunState
+from backend.schemas.vocabulary import Method, RunState
 from backend.store.metrics import points, times, tokens, verdicts
 from backend.store.runs import events as run_events
 from backend.store.runs import runs
@@ -76,6 +76,9 @@ def append(
 
 def _must_be_reached(run: Run, measured: Sequence[OutsidePoint]) -> None:
     """Refuse what was measured at no step of the run: it would be the newest value for ever."""
+    if Method(run.method) in (Method.EVALUATE, Method.GENERATE):
+        # Its steps are parts of the prompts, and the weights are of another run.
+        return
     has_ended = RunState(run.state) in ENDED
     most = run.step if has_ended else max(run.step, run.steps)
     # A trainer that has not said how far it goes, or that never began, says nothing about steps.

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from backend.store.tables.runs import Run, RunEvent
 
-# In the words of the index; a value beside the statement would hide it from SQLite.
+# In the words of the index; a value beside the statement would hide it from general plans.
 _IS_START = RunEvent.type == literal_column("'start'")
 
 
@@ -30,9 +30,10 @@ def newest_starts(session: Session, runs: Sequence[Run]) -> dict[str, datetime |
             .group_by(RunEvent.run_id)
             .subquery()
         )
-        columns = select(RunEvent.run_id, RunEvent.data, RunEvent.created_at)
+        attempt = RunEvent.data["attempt"].as_integer()
+        columns = select(RunEvent.run_id, attempt, RunEvent.created_at)
         at_newest = (RunEvent.run_id == newest.c.run_id) & (RunEvent.seq == newest.c.seq)
-        for run_id, data, created_at in session.execute(columns.join(newest, at_newest)):
-            if data["attempt"] == attempts[run_id]:
+        for run_id, number, created_at in session.execute(columns.join(newest, at_newest)):
+            if number == attempts[run_id]:
                 found[run_id] = created_at
     return found

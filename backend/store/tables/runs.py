@@ -120,8 +120,12 @@ class RunEvent(Base):
     """What happened to a run, in commit order; a metric's values are in `metric_points` alone."""
 
     __tablename__ = "run_events"
-    # The starts of attempts among everything that was told: see store.differences.environments.
-    __table_args__ = (index_where("ix_run_events_start", "run_id", "seq", where="type = 'start'"),)
+    # The starts of attempts and who judged, among everything that was told: see
+    # store.differences.environments and store.metrics.verdicts.
+    __table_args__ = (
+        index_where("ix_run_events_start", "run_id", "seq", where="type = 'start'"),
+        index_where("ix_run_events_judged", "run_id", "seq", where="type = 'judged'"),
+    )
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     # state, metric, progress, checkpoint, alert, sample, log, rewind, start, judged

@@ -2569,7 +2569,7 @@ export interface components {
             practice_bar: number;
             /**
              * Revision
-             * @description Higher by one after each change.
+             * @description Higher by one after each `PATCH`.
              */
             revision: number;
             /**

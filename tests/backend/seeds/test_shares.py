@@ -26,6 +26,7 @@ PASSED = [0.9, 0.95, 0.995]
         ("reward/math_coverage", True),
         ("gold/win_rate", True),
         ("gold/accuracy", False),
+        ("outside/mmlu/accuracy", False),
         ("reward/accuracy", False),
         ("eval/accuracy/reward", False),
         ("eval/pass_gain", False),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from backend.domain.verdict import divergence
 from backend.domain.verdict.evidence import Estimate, Evidence, Point, Sides
 from backend.domain.verdict.judging import judge
 from backend.domain.verdict.words import apart, shown, with_span
@@ -458,3 +459,21 @@ def test_a_run_that_has_told_nothing_waits(method: Method) -> None:
 @pytest.mark.parametrize("method", list(Method))
 def test_a_run_that_ended_without_a_number_is_not_judged(method: Method) -> None:
     assert verdict(method).kind == Kind.UNJUDGED
+
+
+def test_few_noisy_steps_of_training_are_no_rise() -> None:
+    """Twelve steps of a falling loss whose first happened to be low."""
+    noisy = [1.5, 2.4, 1.6, 2.5, 1.5, 2.4, 1.6, 2.3, 1.5, 2.3, 1.6, 2.4]
+    loss = [Point(step, value) for step, value in enumerate(noisy, 1)]
+
+    assert divergence.training_rose(Evidence({}, {"loss": loss})) == ""
+
+
+def test_the_first_step_of_a_long_run_is_noisier_than_its_means() -> None:
+    """Means of ten steps move by a third of what one step does."""
+    means = [Point(10 * i, 1.95 + 0.06 * (-1) ** i) for i in range(1, 101)]
+    first = [Point(step, 1.5 + 0.3 * (-1) ** step) for step in range(1, 101)]
+    whole = Evidence({}, {"loss": means}, beginnings={"loss": [Point(1, 1.5), *first[1:]]})
+
+    assert divergence.training_rose(whole) == ""
+    assert divergence.training_rose(Evidence({}, {"loss": [Point(1, 1.5), *means]})) != ""

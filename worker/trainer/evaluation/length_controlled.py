@@ -6,10 +6,14 @@ without the term of the difficulty of each instruction, which needs many models.
 
 import math
 from collections.abc import Sequence
-from statistics import pstdev
+from statistics import fmean, pstdev
 
 from intervals.clustered import Clusters, Interval, interval_of_rate
 from intervals.logistic import Profile
+
+# Deviations of the difference in length. With a mean beyond, equal lengths are too far from all
+# that was seen to say anything of them.
+_FARTHEST = 3
 
 
 def win_rate_at_equal_length(
@@ -19,12 +23,15 @@ def win_rate_at_equal_length(
 
     share: 1 won, 0.5 tied, 0 lost. longer: tokens by which the model's response is longer.
     P(win) = sigmoid(a + b tanh(longer / deviation of longer)); the win rate is sigmoid(a). Where
-    all lengths are equal, it is the plain one; None where all differ by one number of tokens,
-    which does not tell a from b. No interval with one prompt.
+    all lengths are equal, it is the plain one; None where one model is always about as much longer
+    (the mean is more than 3 deviations from 0), which does not tell a from b. No interval with one
+    prompt.
     """
     deviation = pstdev(longer_N)
     if deviation == 0:
         return None if longer_N[0] else _plain(share_N, prompt_N)
+    if abs(fmean(longer_N)) > _FARTHEST * deviation:
+        return None
     profile = Profile.of(share_N, [math.tanh(longer / deviation) for longer in longer_N], prompt_N)
     return profile.rate, profile.interval
 

@@ -82,7 +82,8 @@ class LoadedScorer:
 def new_reward_model(run: Run, config: RewardModelConfig | ProcessRewardModelConfig) -> RewardModel:
     """A reward model on the body of a language model, its head drawn from N(0, 1 / (H + 1)^2)."""
     causal = loading.load_to_train(run, config, longest=config.max_tokens, body_only=True)
-    body = causal.get_decoder()
+    # What AutoModel builds of the saved folder: of OPT the decoder alone is another class.
+    body = causal.base_model
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
         body = adapters.add_lora(body, config.lora, seed=adapter_seed)
@@ -90,7 +91,7 @@ def new_reward_model(run: Run, config: RewardModelConfig | ProcessRewardModelCon
 
 
 def _whole_body(start: Reference) -> PreTrainedModel:
-    body: PreTrainedModel = loading.load_whole(start, body_only=True).get_decoder()
+    body: PreTrainedModel = loading.load_whole(start, body_only=True).base_model
     return body
 
 
