@@ -36,7 +36,7 @@ _LONGEST_PLACE = 200
 _TRACED = frozenset({401, 403, 429})
 
 # What pydantic says of Python: which alternative of a field was tried, and members of enumerations.
-_IN_PYTHON = re.compile(r"constrained-\w+|literal\[.*\]")
+_IN_PYTHON = re.compile(r"constrained-\w+|(?:literal|function-\w+)\[.*\]")
 _MEMBER = re.compile(r"<\w+\.\w+: ('\w+')>")
 
 _ADVICE = {

@@ -31,7 +31,9 @@ def simulated(rate: float, n_prompts: int) -> Iterator[dict[str, float]]:
 
 def _row(prompt_id: str, passed: bool, n_tokens: int) -> Row:
     reward = float(passed)
-    return Row(prompt_id, "", n_tokens, is_cut=False, reward=reward, raw=reward, passed=passed)
+    return Row(
+        prompt_id, "", n_tokens, is_cut=False, reward=reward, raw=reward, passed=passed, most=1.0
+    )
 
 
 def covered(found: list[dict[str, float]], name: str, truth: float) -> float:
