@@ -91,7 +91,7 @@ def test_only_the_right_password_is_told_of_a_deactivated_account(service: Servi
     told = sign_in("a@x.test", PASSWORD)
     assert (told.status_code, told.json()["deactivated_user_id"]) == (403, user)
     assert told.json()["detail"] == "this account is deactivated"
-    assert "Ask whoever leads the project" in told.json()["advice"]
+    assert "Ask an administrator to activate it again" in told.json()["advice"]
     assert "set-cookie" not in told.headers
     assert asking.get("/api/v1/me").status_code == 401
     outcomes = {line["data"]["outcome"] for line in traced(service, "sign_in")}
