@@ -6,17 +6,15 @@ Called by `backend.api.differences`; the rules are `backend.domain.differences.e
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import literal_column, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from backend.domain.differences.environments import environment_differences
 from backend.schemas.compared.differences import EnvironmentDifferences
-from backend.store.tables.runs import Run, RunEvent
+from backend.store.tables.runs import IS_START, Run, RunEvent
 
 # Of one run, the newest; a run that crashes for ever is no reason to read for ever.
 _MOST_ATTEMPTS = 20
-# In the words of the index; a value beside the statement would hide it from SQLite.
-_IS_START = RunEvent.type == literal_column("'start'")
 
 
 def of_runs(session: Session, run_ids: Sequence[str]) -> EnvironmentDifferences:
@@ -34,7 +32,7 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> EnvironmentDifferences:
 def _of_attempts(session: Session, run_id: str) -> list[dict[str, Any]]:
     starts = (
         select(RunEvent.data)
-        .where(RunEvent.run_id == run_id, _IS_START)
+        .where(RunEvent.run_id == run_id, IS_START)
         .order_by(RunEvent.seq.desc())
         .limit(_MOST_ATTEMPTS)
     )

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, literal_column, select
+from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from backend.domain.dotted_path import value_at
@@ -26,16 +26,13 @@ from backend.store.metrics import curves
 from backend.store.metrics.curves import MOST_BUCKETS, Window
 from backend.store.runs import runs
 from backend.store.tables.models import Model
-from backend.store.tables.runs import Run, RunEvent
+from backend.store.tables.runs import IS_JUDGED, IS_START, Run, RunEvent
 
 # What steps measure comes as so many means of neighbouring steps; whole, if its points are at most
 # twice as many.
 _BUCKETS = 250
 # Steps from the first on that are read one by one, for what is compared with the first alone.
 _BEGINNING = 100
-# In the words of their indexes, which a value beside the statement would hide from general plans.
-_IS_START = RunEvent.type == literal_column("'start'")
-_IS_JUDGED = RunEvent.type == literal_column("'judged'")
 # What runs train on, and how many of them a model may have behind it.
 _LEARNED_FROM = ("prompts", "demonstrations", "preferences", "solutions")
 _MOST_ANCESTORS = 8
@@ -141,7 +138,7 @@ def _resumes(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[
     found: defaultdict[str, list[Resume]] = defaultdict(list)
     if run_ids:
         columns = select(RunEvent.run_id, RunEvent.data)
-        starts = columns.where(RunEvent.run_id.in_(run_ids), _IS_START)
+        starts = columns.where(RunEvent.run_id.in_(run_ids), IS_START)
         for run_id, data in session.execute(starts.order_by(RunEvent.run_id, RunEvent.seq)):
             if data["attempt"] > 1:
                 found[run_id].append(Resume(data["attempt"], data["step"]))
@@ -153,7 +150,7 @@ def _judges(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[J
     found: defaultdict[str, list[Judge]] = defaultdict(list)
     if run_ids:
         columns = select(RunEvent.run_id, RunEvent.data)
-        told = columns.where(RunEvent.run_id.in_(run_ids), _IS_JUDGED)
+        told = columns.where(RunEvent.run_id.in_(run_ids), IS_JUDGED)
         for run_id, data in session.execute(told.order_by(RunEvent.run_id, RunEvent.seq)):
             found[run_id].append(Judge(data["judge"], data["names"], *data["steps"]))
     return found

@@ -6,13 +6,10 @@ Called by `backend.store.runs.views`.
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import func, literal_column, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from backend.store.tables.runs import Run, RunEvent
-
-# In the words of the index; a value beside the statement would hide it from general plans.
-_IS_START = RunEvent.type == literal_column("'start'")
+from backend.store.tables.runs import IS_START, Run, RunEvent
 
 
 def newest_starts(session: Session, runs: Sequence[Run]) -> dict[str, datetime | None]:
@@ -26,7 +23,7 @@ def newest_starts(session: Session, runs: Sequence[Run]) -> dict[str, datetime |
     if attempts:
         newest = (
             select(RunEvent.run_id, func.max(RunEvent.seq).label("seq"))
-            .where(RunEvent.run_id.in_(attempts), _IS_START)
+            .where(RunEvent.run_id.in_(attempts), IS_START)
             .group_by(RunEvent.run_id)
             .subquery()
         )
