@@ -14,6 +14,14 @@ export default tseslint.config(
       eqeqeq: ["error", "always", { null: "ignore" }],
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/no-unused-vars": ["error", { varsIgnorePattern: "^_" }],
+      "no-restricted-imports": [
+        "error",
+        {
+          name: "react-router",
+          importNames: ["Navigate"],
+          message: "It would undo a click on a link: use components/redirect.tsx.",
+        },
+      ],
       "no-restricted-syntax": [
         "error",
         {
@@ -23,4 +31,5 @@ export default tseslint.config(
       ],
     },
   },
+  { files: ["src/components/redirect.tsx"], rules: { "no-restricted-imports": "off" } },
 );

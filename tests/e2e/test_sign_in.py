@@ -3,12 +3,14 @@
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, StorageState, expect
 
 from tests.e2e.conftest import open_window
 from tests.e2e.workshop import Workshop
 
 PASSWORD = "correct horse battery"
+_TWO_FRAMES = """() => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"""
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
@@ -110,6 +112,30 @@ def test_an_administrator_changes_their_e_mail_with_the_current_password(
     expect(page.get_by_text(f"You sign in as {then}.")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     sign_in(page, workshop, then)
+    context.close()
+
+
+def test_a_click_before_the_first_page_is_there_is_followed(
+    browser: Browser, workshop: Workshop, signed_in: StorageState
+) -> None:
+    workshop.new_project("Clicked early")
+    context = open_window(browser, storage_state=signed_in)
+    page = context.new_page()
+    held: list[Route] = []
+    for late in ("**/api/v1/projects?*", "**/assets/account-page*.js"):
+        page.route(late, lambda route: held.append(route))
+    with page.expect_request("**/api/v1/projects?*") as projects:
+        page.goto(workshop.url)
+    with page.expect_request("**/assets/account-page*.js"):
+        page.get_by_title("your account").click()
+    first, second = held
+
+    with page.expect_response(projects.value.url):
+        first.continue_()
+    page.evaluate(_TWO_FRAMES)  # The projects lead to the page of one, unless a click came before.
+    second.continue_()
+
+    expect(page.get_by_role("heading", name="Your account")).to_be_visible()
     context.close()
 
 

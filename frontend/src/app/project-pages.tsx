@@ -1,8 +1,9 @@
 /** The pages of a project, of which everybody opens those of their role; the first is their home. */
 import { useQuery } from "@tanstack/react-query";
-import { Navigate, Outlet, useLocation } from "react-router";
+import { Outlet, useLocation } from "react-router";
 
 import { meQuery, roleIn } from "@/api/session";
+import { Redirect } from "@/components/redirect";
 import { useProjectId } from "@/lib/use-project";
 
 import { NotFound } from "./crash";
@@ -19,7 +20,6 @@ export function ProjectPages() {
   const place = pathname.split("/")[3] ?? "";
   const isHere = (page: NavPage) => page.path === place;
   const isForOthers = NAV_PAGES.some(isHere) && !pages.some(isHere);
-  if (place === "" || isForOthers)
-    return <Navigate to={`/projects/${projectId}/${home.path}`} replace />;
+  if (place === "" || isForOthers) return <Redirect to={`/projects/${projectId}/${home.path}`} />;
   return <Outlet />;
 }

@@ -1,11 +1,12 @@
 /** Short addresses (`/`, `/runs/ID`, `/models/ID`) lead into the project they belong to. */
 import { useQuery } from "@tanstack/react-query";
-import { Navigate, useParams } from "react-router";
+import { useParams } from "react-router";
 
 import { Problem } from "@/api/client";
 import { modelQuery } from "@/api/models";
 import { projectsQuery } from "@/api/projects";
 import { runQuery } from "@/api/runs";
+import { Redirect } from "@/components/redirect";
 import { Loaded } from "@/components/states";
 import { isText, read } from "@/lib/storage";
 
@@ -26,7 +27,7 @@ export function ProjectRedirect() {
         const last = read(localStorage, LAST_PROJECT, isText);
         const project = items.find(({ id }) => id === last) ?? items[0];
         if (project === undefined) return <FirstProject />;
-        return <Navigate to={`/projects/${project.id}`} replace />;
+        return <Redirect to={`/projects/${project.id}`} />;
       }}
     </Loaded>
   );
@@ -38,7 +39,7 @@ export function RunRedirect() {
   if (isHidden(run.error)) return <NotFound />;
   return (
     <Loaded query={run}>
-      {(found) => <Navigate to={`/projects/${found.project_id}/runs/${found.id}`} replace />}
+      {(found) => <Redirect to={`/projects/${found.project_id}/runs/${found.id}`} />}
     </Loaded>
   );
 }
@@ -53,7 +54,7 @@ export function ModelRedirect() {
       {(found) => {
         const projectId = found.project_id ?? projects.data?.items[0]?.id;
         if (projectId === undefined) return null;
-        return <Navigate to={`/projects/${projectId}/models/${found.id}`} replace />;
+        return <Redirect to={`/projects/${projectId}/models/${found.id}`} />;
       }}
     </Loaded>
   );

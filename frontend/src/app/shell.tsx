@@ -3,9 +3,10 @@ import "./shell.css";
 
 import { useQuery } from "@tanstack/react-query";
 import { Suspense, useEffect, useState } from "react";
-import { Navigate, NavLink, Outlet, useLocation, useParams } from "react-router";
+import { NavLink, Outlet, useLocation, useParams } from "react-router";
 
 import { Problem } from "@/api/client";
+import { Redirect } from "@/components/redirect";
 import { useLostConnection } from "@/lib/reachable";
 import { meQuery, roleIn } from "@/api/session";
 import type { User } from "@/api/types";
@@ -71,7 +72,7 @@ export function Shell() {
 
   const isSignedOut = isRefused(me.error);
   if (isSignedOut && me.data === undefined)
-    return <Navigate to={`/sign-in?next=${encodeURIComponent(pathname + search)}`} replace />;
+    return <Redirect to={`/sign-in?next=${encodeURIComponent(pathname + search)}`} />;
   if (me.data === undefined)
     return (
       <main className="page">

@@ -2,10 +2,11 @@
 import "./data.css";
 
 import { useQuery } from "@tanstack/react-query";
-import { Link, Navigate, useParams } from "react-router";
+import { Link, useParams } from "react-router";
 
 import { projectQuery } from "@/api/projects";
 import { Icon } from "@/components/icons";
+import { Redirect } from "@/components/redirect";
 import { Tabs } from "@/components/tabs";
 import { useProjectId } from "@/lib/use-project";
 
@@ -57,7 +58,7 @@ export function DataPage() {
   const { tab = "prompts" } = useParams();
   const counts = useQuery(projectQuery(projectId)).data?.counts;
   const base = `/projects/${projectId}/data`;
-  if (!TABS.some(([path]) => path === tab)) return <Navigate to={base} replace />;
+  if (!TABS.some(([path]) => path === tab)) return <Redirect to={base} />;
   return (
     <div className="page">
       <div className="page-head">

@@ -2,10 +2,11 @@
 import "./settings.css";
 
 import { useQuery } from "@tanstack/react-query";
-import { Navigate, useParams } from "react-router";
+import { useParams } from "react-router";
 
 import { meQuery } from "@/api/session";
 import type { User } from "@/api/types";
+import { Redirect } from "@/components/redirect";
 import { Loaded } from "@/components/states";
 import { Tabs } from "@/components/tabs";
 import { useProjectId } from "@/lib/use-project";
@@ -40,7 +41,7 @@ export function SettingsPage() {
   const { tab = "project" } = useParams();
   const me = useQuery(meQuery);
   if (!TABS.some(([path]) => path === tab))
-    return <Navigate to={`/projects/${projectId}/settings`} replace />;
+    return <Redirect to={`/projects/${projectId}/settings`} />;
   return (
     <div className="page">
       <div className="page-head">
