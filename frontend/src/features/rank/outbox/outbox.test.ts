@@ -356,6 +356,54 @@ describe("the outbox", () => {
   });
 });
 
+describe("what another tab has sent meanwhile", () => {
+  const item = { ...unsent("1"), submittedAt: 1, refusal: null };
+
+  it.each([
+    ["in IndexedDB", () => new Database(new IDBFactory())],
+    ["in localStorage alone", () => new Database(undefined)],
+  ])("is not kept again with a refusal, %s", async (_, makeDatabase) => {
+    const [area, database] = [new MemoryStorage(), makeDatabase()];
+    const [one, other] = [new UnsentStore(area, database), new UnsentStore(area, database)];
+    one.note(item);
+    await one.keep(item);
+    expect(await other.of("usr_1")).toEqual([item]);
+    const refused = { ...item, refusal: "You are no member." };
+    expect(await other.keepAgain(refused)).toBe(true);
+    expect(await one.of("usr_1")).toEqual([refused]);
+
+    await one.remove(item);
+
+    expect(await other.keepAgain(refused)).toBeNull();
+    expect(await one.of("usr_1")).toEqual([]);
+  });
+
+  it("does not come back from a note that was read before", async () => {
+    const [area, factory] = [new MemoryStorage(), new IDBFactory()];
+    const late = new LateDatabase(factory);
+    const one = new UnsentStore(area, new Database(factory));
+    one.note(item);
+
+    const looking = new UnsentStore(area, late).of("usr_1");
+    await one.remove(item);
+    late.begin();
+
+    expect([await looking, await one.of("usr_1")]).toEqual([[], []]);
+  });
+});
+
+/** A database that changes nothing before it is told to begin. */
+class LateDatabase extends Database {
+  begin: () => void = () => undefined;
+  private readonly begun = new Promise<void>((resolve) => (this.begin = resolve));
+  override async change<Result>(
+    ...given: Parameters<typeof Database.prototype.change<Result>>
+  ): Promise<Result> {
+    await this.begun;
+    return super.change(...given);
+  }
+}
+
 /** A database that reads and refuses to write. */
 class FullDatabase extends Database {
   override put(): Promise<void> {

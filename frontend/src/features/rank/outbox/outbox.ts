@@ -329,9 +329,12 @@ export class Outbox {
   }
 
   private async keep(item: Unsent): Promise<void> {
-    if (this.unsaved.has(item.key)) this.unsaved.set(item.key, item);
-    const isKept = await this.around.store.keep(item);
-    if (this.gone.has(item.key)) return this.around.store.remove(item);
+    const isUnsaved = this.unsaved.has(item.key);
+    if (isUnsaved) this.unsaved.set(item.key, item);
+    const { store } = this.around;
+    const isKept = await (isUnsaved ? store.keep(item) : store.keepAgain(item));
+    if (this.gone.has(item.key)) return store.remove(item);
+    if (isKept === null) return this.reload();
     if (isKept) {
       this.homeless.delete(item.key);
       await this.reload();

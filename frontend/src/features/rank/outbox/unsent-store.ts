@@ -51,6 +51,23 @@ export class UnsentStore {
     return true;
   }
 
+  /** The same for what is kept already; null if another tab has sent or discarded it meanwhile. */
+  async keepAgain(item: Unsent): Promise<boolean | null> {
+    try {
+      const isThere = await this.database.change("judgments", item.key, (before) => {
+        const found = (before !== undefined || this.isNoted(item)) && !this.isGone(item);
+        return { after: found ? item : before, result: found };
+      });
+      if (!isThere) return null;
+    } catch {
+      const isThere = this.inDatabase.has(item.key) || this.isNoted(item);
+      return isThere && !this.isGone(item) ? this.note(item) : null;
+    }
+    this.inDatabase.add(item.key);
+    remove(this.area, noteOf(item));
+    return true;
+  }
+
   async remove(item: Unsent): Promise<void> {
     remove(this.area, noteOf(item));
     await this.drop(item.userId, item.key);
@@ -87,12 +104,15 @@ export class UnsentStore {
     }
   }
 
-  /** A note that was changed meanwhile stays, and so does a record that is newer than the note. */
+  /**
+   * A note that was changed meanwhile stays, and so does a record that is newer than the note; one
+   * that is gone meanwhile was sent or discarded by another tab.
+   */
   private async move(note: Unsent): Promise<void> {
     const isNewer = (before: unknown) => !isUnsent(before) || note.refusal !== null;
     try {
       await this.database.change("judgments", note.key, (before) => ({
-        after: isNewer(before) ? note : before,
+        after: this.isNoted(note) && isNewer(before) ? note : before,
         result: undefined,
       }));
     } catch {
@@ -112,6 +132,14 @@ export class UnsentStore {
       return;
     }
     remove(this.area, goneNoteOf(userId, key));
+  }
+
+  private isNoted(item: Unsent): boolean {
+    return read(this.area, noteOf(item), isUnsent) !== null;
+  }
+
+  private isGone({ userId, key }: Unsent): boolean {
+    return this.gone(userId).includes(key);
   }
 
   private gone(userId: string): string[] {
