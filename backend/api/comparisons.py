@@ -111,13 +111,15 @@ def list_rankings(
 async def agreement(project_id: str, phases: Phases, criterion: AskedCriterion = None) -> Response:
     """How far annotators agree beyond chance, and what their judgments look like.
 
-    In a project with criteria, under the first of them unless `criterion` names another.
+    In a project with criteria, under the first of them unless `criterion` names another. Whoever
+    may not see the members of the project is not told their names.
     """
+    sees_names = phases.caller.holds_in(project_id, Role.RESEARCHER)
 
     def _meant(session: SessionDep) -> tuple[str, str]:
         name = projects.criterion(session, project_id, criterion)
-        return name, cache_key(session, project_id, name)
+        return name, cache_key(session, project_id, name, sees_names=sees_names)
 
     name, key = await phases.read(_meant)
-    arguments = {"project_id": project_id, "criterion": name}
+    arguments = {"project_id": project_id, "criterion": name, "sees_names": sees_names}
     return await answer_of_job(phases, "agreement", arguments, project_id=project_id, cache_key=key)

@@ -8,17 +8,20 @@ from backend.store.data.agreement import report
 
 # To be raised when the arithmetic or the answer changes: kept answers of another version are not
 # given.
-VERSION = 5
+VERSION = 6
 
 
-def cache_key(session: Session, project_id: str, criterion: str) -> str:
+def cache_key(session: Session, project_id: str, criterion: str, *, sees_names: bool) -> str:
     """What the answer depends on: judgments are only added: their count and the newest."""
     count, newest = judgments.extent(session, project_id)
-    return f"{VERSION}:{project_id}:{count}:{newest}:{criterion}"
+    named = "named" if sees_names else "nameless"
+    return f"{VERSION}:{project_id}:{count}:{newest}:{named}:{criterion}"
 
 
 def agreement(work: Work) -> dict[str, JSON]:
-    """The work function; arguments: project_id, and criterion where there are any."""
+    """The work function; arguments: project_id, sees_names, and criterion where there are any."""
     project_id, criterion = work.arguments["project_id"], work.arguments.get("criterion", "")
+    sees_names = work.arguments["sees_names"]
     with work.database.read_at_once() as session:
-        return report(session, project_id, criterion).model_dump(mode="json")
+        found = report(session, project_id, criterion, sees_names=sees_names)
+    return found.model_dump(mode="json")

@@ -356,7 +356,7 @@ class AnnotatorAnswer(FactsAnswer):
     """One annotator; the agreement is with everybody who judged the same comparisons."""
 
     user_id: str
-    name: str
+    name: str | None = Field(description="Null for whoever may not see the project's members.")
 
 
 class WeekAnswer(FactsAnswer):

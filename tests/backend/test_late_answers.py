@@ -70,7 +70,7 @@ def test_a_late_answer_is_kept_for_review_outside_of_quota_progress_and_agreemen
     with database.read() as session:
         progress = assignments.progress(session, crowd.project, crowd.people[0], at=LATER)
         counts = projects.get(session, crowd.project).counts
-        report = agreement.report(session, crowd.project)
+        report = agreement.report(session, crowd.project, sees_names=True)
     assert (progress.mine, progress.mine_today, progress.done, progress.wanted) == (0, 0, 1, 1)
     assert counts is not None
     assert (counts.judgments, counts.reviews, counts.open_comparisons) == (1, 1, 0)

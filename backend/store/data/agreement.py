@@ -29,21 +29,26 @@ from backend.store.tables.runs import Run
 _REWARD_MODEL = ModelReward.model_fields["kind"].default
 
 
-def report(session: Session, project_id: str, criterion: str = "") -> AgreementAnswer:
+def report(
+    session: Session, project_id: str, criterion: str = "", *, sees_names: bool
+) -> AgreementAnswer:
     """How far the annotators of a project agree, and what their judgments look like.
 
     `criterion`: whose rankings are compared; "" = of judgments that were given without criteria.
+    `sees_names`: False for whoever may not see the members of the project.
     """
     found = overview(judged(session, project_id, criterion))
-    names = annotator_names(session, found.annotators)
+    names = annotator_names(session, found.annotators if sees_names else ())
     prompts = comparisons.prompt_beginnings(session, [one.comparison_id for one in found.disputes])
     return AgreementAnswer(
         criterion=criterion,
         everybody=FactsAnswer(**_said(found.everybody)),
         judged_twice=found.judged_twice,
         annotators=[
-            AnnotatorAnswer(user_id=user_id, name=names[user_id], **_said(facts))
-            for user_id, facts in sorted(found.annotators.items(), key=lambda one: names[one[0]])
+            AnnotatorAnswer(user_id=user_id, name=names.get(user_id), **_said(facts))
+            for user_id, facts in sorted(
+                found.annotators.items(), key=lambda one: (names.get(one[0], ""), one[0])
+            )
         ],
         weeks=[WeekAnswer(monday=monday, **_said(facts)) for monday, facts in found.weeks.items()],
         ranks=[RankAgreementAnswer.model_validate(one) for one in found.ranks],

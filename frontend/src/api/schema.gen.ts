@@ -154,8 +154,11 @@ export interface components {
             median_active_s: number | null;
             /** User Id */
             user_id: string;
-            /** Name */
-            name: string;
+            /**
+             * Name
+             * @description Null for whoever may not see the project's members.
+             */
+            name: string | null;
         };
         /**
          * AnswersFilter

@@ -1,5 +1,6 @@
 """What the route answers about judgments that are really in the store, on both databases."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -84,6 +85,22 @@ def test_the_answer_holds_the_numbers_worked_by_hand(api: TestClient, project: s
     assert {one["prompt"] for one in answer["disputes"]} == questions
     assert len(answer["weeks"]) == 1
     assert answer["weeks"][0]["judgments"] == 2 * COMPARISONS
+
+
+def test_a_viewer_is_not_told_who_the_annotators_are(
+    api: TestClient, project: str, new_user: Callable[..., tuple[TestClient, dict[str, Any]]]
+) -> None:
+    """Neither while the answer for researchers is kept, nor the other way round."""
+    viewer, _ = new_user("viewer", project)
+    researcher, _ = new_user("researcher", project)
+
+    def names(client: TestClient) -> list[str | None]:
+        answer = client.get(f"/projects/{project}/agreement").json()
+        return [one["name"] for one in answer["annotators"]]
+
+    for _ in range(2):
+        assert names(researcher) == ["anna (imported)", "ben (imported)"]
+        assert names(viewer) == [None, None]
 
 
 def test_one_judgment_each_is_no_agreement(api: TestClient) -> None:

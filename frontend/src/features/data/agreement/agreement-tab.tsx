@@ -56,9 +56,10 @@ function Headline({ found }: { found: Agreement }) {
 }
 
 function Annotators({ found }: { found: Agreement }) {
-  const rows: Row[] = found.annotators.map((one) => ({
+  const rows: Row[] = found.annotators.map((one, at) => ({
     key: one.user_id,
-    name: one.name,
+    // Viewers are not told who is who.
+    name: one.name ?? `Annotator ${at + 1}`,
     facts: one,
   }));
   const total: Row = { key: "", name: "Everybody", facts: found.everybody, isTotal: true };
