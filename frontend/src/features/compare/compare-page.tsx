@@ -11,7 +11,7 @@ import { unitOf } from "@/components/metrics/explained";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Answer } from "@/components/seed-groups/answer";
 import { Empty, Loaded } from "@/components/states";
-import { useVerdicts } from "@/components/use-verdicts";
+import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { SavedViews } from "@/components/views/saved-views";
 import { plural } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";

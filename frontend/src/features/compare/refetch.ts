@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
 import type { Run } from "@/api/types";
-import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-batches";
+import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
 
 export const refetchMsOf = (runs: readonly Run[] | undefined): number | false =>
   runs?.some((run) => isLive(run) || run.state === "queued") === true && EVALUATIONS_REFETCH_MS;

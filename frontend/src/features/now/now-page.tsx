@@ -12,7 +12,7 @@ import type { Agreement, Project, Run } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
 import { IntervalBar } from "@/components/agreement/interval-bar";
 import { StatePill } from "@/components/run-state";
-import { LastValue, Trend, useTrends } from "@/components/run-trends";
+import { LastValue, Trend, useTrends } from "@/components/run-list/trends";
 import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { MethodName } from "@/components/text/names";
@@ -24,9 +24,9 @@ import {
   whyNoInterval,
   whyUndefined,
 } from "@/components/agreement/words";
-import { useVerdicts } from "@/components/use-verdicts";
+import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { VerdictPill } from "@/components/verdict-pill";
-import { useLiveRuns } from "@/components/use-live-runs";
+import { useLiveRuns } from "@/components/run-list/use-live-runs";
 import { duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 

@@ -1,6 +1,6 @@
 /** What the head of a run's page says of where the run stands, true in every state. Pure. */
 import type { Run, RunError } from "@/api/types";
-import { isLive } from "@/components/run-batches";
+import { isLive } from "@/components/run-list/batches";
 import { ago, duration, number } from "@/lib/format";
 
 const OVER: ReadonlySet<Run["state"]> = new Set(["succeeded", "failed", "cancelled"]);

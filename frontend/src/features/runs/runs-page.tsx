@@ -12,9 +12,9 @@ import type { Run } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { More } from "@/components/more";
 import { useMayChange } from "@/components/run-edit/use-change";
-import { useTrendsOf } from "@/components/run-trends";
+import { useTrendsOf } from "@/components/run-list/trends";
 import { Empty, Loaded } from "@/components/states";
-import { useVerdicts } from "@/components/use-verdicts";
+import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { plural } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 

@@ -13,7 +13,7 @@ import { meQuery } from "@/api/session";
 import { followRun } from "@/api/stream/follow";
 import type { LiveEvent } from "@/api/stream/messages";
 import type { Listing, Run } from "@/api/types";
-import { isLive } from "@/components/run-batches";
+import { isLive } from "@/components/run-list/batches";
 
 import { afterEvent, NOTHING_TOLD, type Told } from "./told";
 

@@ -9,7 +9,7 @@ import { Refused } from "@/components/refused";
 import { StatePill } from "@/components/run-state";
 import { Table } from "@/components/table";
 import { MethodName } from "@/components/text/names";
-import { useVerdicts } from "@/components/use-verdicts";
+import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { VerdictPill } from "@/components/verdict-pill";
 
 function RunRow(props: {

@@ -11,7 +11,7 @@ import { GridMap } from "@/charts/heat/grid-map";
 import { Sparkline } from "@/charts/sparkline";
 import { whole } from "@/charts/ticks";
 import { More } from "@/components/more";
-import { isLive, LARGE_REFETCH_MS } from "@/components/run-batches";
+import { isLive, LARGE_REFETCH_MS } from "@/components/run-list/batches";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";

@@ -7,7 +7,7 @@ import { useState } from "react";
 import { runSetsQuery } from "@/api/measured/results";
 import type { MeasuredSet, Run, RunSets } from "@/api/types";
 import { BarLegend, Bars } from "@/charts/bars/bars";
-import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-batches";
+import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
 import { Failure } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { intervalText, number, plural } from "@/lib/format";

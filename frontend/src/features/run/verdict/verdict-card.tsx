@@ -6,7 +6,7 @@ import { Link } from "react-router";
 
 import { verdictQuery } from "@/api/runs";
 import type { Run, RunVerdict } from "@/api/types";
-import { isLive, STEPS_REFETCH_MS } from "@/components/run-batches";
+import { isLive, STEPS_REFETCH_MS } from "@/components/run-list/batches";
 import { Failure, Skeleton } from "@/components/states";
 import { Sentence } from "@/components/text/sentence";
 import { VerdictPill } from "@/components/verdict-pill";

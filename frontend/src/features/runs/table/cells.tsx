@@ -1,7 +1,7 @@
 /** What stands in a column of a run. */
 import type { Run } from "@/api/types";
 import { StatePill } from "@/components/run-state";
-import { LastValue, Trend } from "@/components/run-trends";
+import { LastValue, Trend } from "@/components/run-list/trends";
 import type { Headline } from "@/components/metrics/headline";
 import { Ago } from "@/components/text/clock";
 import { MethodTitle } from "@/components/text/names";

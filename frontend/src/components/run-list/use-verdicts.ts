@@ -3,7 +3,7 @@ import { useQueries } from "@tanstack/react-query";
 
 import { verdictsQuery } from "@/api/runs";
 import type { Run, RunVerdict } from "@/api/types";
-import { batches, EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-batches";
+import { batches, EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
 
 /** By run: those that go on are asked for again and again. */
 export function useVerdicts(runs: readonly Run[]): ReadonlyMap<string, RunVerdict> {

@@ -4,7 +4,7 @@ import { useQueries } from "@tanstack/react-query";
 import { metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { curveOf, type Curve } from "@/charts/live-curves";
-import { batches, isLive, STEPS_REFETCH_MS } from "@/components/run-batches";
+import { batches, isLive, STEPS_REFETCH_MS } from "@/components/run-list/batches";
 import { Sparkline } from "@/charts/sparkline";
 import { between, number } from "@/lib/format";
 
@@ -15,7 +15,7 @@ import {
   madeBy,
   trendRange,
   type Headline,
-} from "./metrics/headline";
+} from "../metrics/headline";
 
 const POINTS = 60;
 
