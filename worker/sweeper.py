@@ -1,5 +1,7 @@
 """The thread of every worker that keeps the queue right: takes back, queues again, wakes.
 
+It also kills what attempts left behind, sums up old curves and judges runs that nobody has judged.
+
 Started by `worker.celery_app` when the worker is ready. Staleness and back-off are measured by its
 own monotonic clock alone, so wrong clocks and store outages count for nobody's death. It prunes
 nothing but old files of the filesystem broker.

@@ -142,7 +142,7 @@ class OverlongPenalty(Section):
 
 
 class DynamicSampling(Section):
-    """Replace prompts whose responses all have the same reward (DAPO)."""
+    """Replace prompts whose responses all passed or all failed (DAPO)."""
 
     max_replacements: int = Field(
         64,

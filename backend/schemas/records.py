@@ -163,7 +163,8 @@ class CriterionRecord(_Record):
 
 
 class PreferenceRecord(_Record):
-    """One line of `preferences.jsonl`: one judgment, nothing merged, nothing dropped.
+    """One line of `preferences.jsonl`: one judgment; nothing is dropped, and nothing
+    merged unless the snapshot asks for an aggregation.
 
     `tiers` hold response ids, best first; ids of one tier are tied; ids in `unranked` were not
     placed. Verdicts other than `ranked` have no tiers and give no pair.

@@ -1,7 +1,8 @@
 """Sections that the run configs of several methods share.
 
 Read by `backend.schemas.training` and by whoever takes one section; imports no torch. Every number
-carries its unit, range and default here and nowhere else.
+carries its unit, range and default here; where the default is none, whoever uses it says what that
+means.
 """
 
 from collections.abc import Callable, Iterable, Iterator

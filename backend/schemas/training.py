@@ -1,8 +1,8 @@
 """Run configs: one frozen object per `method`, read by the browser form, the API and the trainer.
 
-Imports no torch. Every number carries its unit, range and default here and nowhere else; unknown
-keys are refused. `parse_run_config` is the one way in. What else a method is stands in
-`backend.schemas.methods`.
+Imports no torch. Every number carries its unit, range and default here; where the default is none,
+whoever uses it says what that means. Unknown keys are refused. `parse_run_config` is the one way
+in. What else a method is stands in `backend.schemas.methods`.
 """
 
 from typing import Annotated, Any, Literal, Self

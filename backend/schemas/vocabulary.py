@@ -222,7 +222,7 @@ class ModelKind(StrEnum):
 
 
 class FinishReason(StrEnum):
-    """Why a sampled response ended: its own end-of-sequence token, or the token limit."""
+    """Why a sampled response ended: an end token or a stop string, or the token limit."""
 
     STOP = "stop"
     LENGTH = "length"

@@ -1,8 +1,9 @@
 """Group commit: writers who wait for the one writer of SQLite share a transaction.
 
-Called by `backend.transactions`. BEGIN waits for the worker's transactions by polling, and COMMIT
-waits for the disk; ten writers that come together pay for both once. Each has a part of its own:
-what it raises undoes its own work alone, and nobody hears of success before the COMMIT.
+Called by `backend.transactions` and by the relays of a worker. BEGIN waits for the worker's
+transactions by polling, and COMMIT waits for the disk; ten writers that come together pay for both
+once. Each has a part of its own: what it raises undoes its own work alone, and nobody hears of
+success before the COMMIT.
 """
 
 import threading

@@ -1,7 +1,7 @@
 """How a trainer's end is read: exit code, `exit.json` and what was asked for become a state.
 
-Called by supervisor and sweeper; whatever prepares a run or takes its results raises its
-`RunFailed`. Pure but for `read_report`; it moves no state itself.
+Called by the supervisor; whatever prepares a run or takes its results raises its `RunFailed`. Pure
+but for `read_report`; it moves no state itself.
 """
 
 import json

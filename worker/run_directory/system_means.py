@@ -3,7 +3,7 @@
 The sampler adds, the relay takes. A metric has one value of one name at one step, but a step may
 last minutes or milliseconds: so a point lies at the newest step that the trainer has reported, and
 there is one at most for each such step. Samples wait until the trainer has reported a later step;
-those before its first step are the point of step 0.
+those up to its first report are the point of step 0.
 """
 
 import threading

@@ -1,7 +1,7 @@
-"""How much a token counts that another program has sampled.
+"""How much a token counts where the sampler's probabilities differ from the trainer's.
 
-Used by policy_gradient where `rollout.engine` is not the trainer itself: its probabilities differ a
-little from ours, so what it samples is weighted by how likely we would have sampled it.
+Used by policy_gradient with vLLM and, in bf16, with the trainer's own sampler (decision 15): what
+was sampled is weighted by how likely the trainer would have sampled it.
 """
 
 from dataclasses import dataclass

@@ -23,7 +23,8 @@ TRAINING = (
         name="tokens_per_s",
         group=Group.SPEED,
         title="Speed",
-        what="Tokens of the step that were trained on, divided by its duration.",
+        what="Tokens of the step, prompts included, divided by its duration; for policy_gradient "
+        "all tokens that were sampled, greedy and replaced responses included.",
         unit="tokens/s",
         healthy="Steady; it falls where responses get shorter or another process takes the "
         "machine.",

@@ -173,8 +173,8 @@ _REWARD = (
         name="group/replaced",
         group=Group.REWARD,
         title="Prompts replaced",
-        what="Prompts that were replaced because their responses had equal rewards, with "
-        "`dynamic_sampling`.",
+        what="Prompts that were replaced because all of their responses passed or none did "
+        "(without a term that judges: had equal rewards), with `dynamic_sampling`.",
         healthy="Few; if many are replaced for long, the prompts are too easy or too hard.",
     ),
 )

@@ -226,7 +226,7 @@ EVALUATE = (
         "eval/win_rate",
         "Win rate",
         "Share of the responses with a higher weighted sum than the baseline's, a tie (up to "
-        "1e-6) counting half.",
+        "1e-6, relative for rewards beyond 1) counting half.",
         "Speak of an improvement only if the lower end of its interval is above .5; if the length "
         "grew with it, look at `eval/win_rate_lc`.",
         unit="share",

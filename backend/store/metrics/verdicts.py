@@ -1,9 +1,9 @@
 """What the metrics of runs say of them: the curves that the rules look at, read and judged.
 
-Called by `backend.api.verdicts`, `worker.supervisor` and `worker.sweeper`; the rules are
-`backend.domain.verdict`. Of a run that has ended the verdict is kept with the run, for lists: the
-worker that ends a run and whoever adds to its metrics call `keep`, and the worker's sweeper does so
-for runs that nobody has judged.
+Called by `backend.api.verdicts`, `outside` beside it, `worker.supervisor` and `worker.sweeper`; the
+rules are `backend.domain.verdict`. Of a run that has ended the verdict is kept with the run, for
+lists: the worker that ends a run and whoever adds to its metrics call `keep`, and the worker's
+sweeper does so for runs that nobody has judged.
 """
 
 from collections import defaultdict

@@ -924,7 +924,7 @@ export interface components {
         };
         /**
          * FinishReason
-         * @description Why a sampled response ended: its own end-of-sequence token, or the token limit.
+         * @description Why a sampled response ended: an end token or a stop string, or the token limit.
          * @enum {string}
          */
         FinishReason: "stop" | "length";

@@ -1,7 +1,8 @@
 """Token ids between runs: what a record keeps of a sampled response, and what is read of it.
 
-Written by every method that samples, read with rankings. Tokenizing a text again can give other ids
-than those that were sampled; so ids stay ids, and the text is for people and other tokenizers.
+Written by every method that samples; read with rankings, and by sft with demonstrations. Tokenizing
+a text again can give other ids than those that were sampled; so ids stay ids, and the text is for
+people and other tokenizers.
 """
 
 import hashlib

@@ -1,6 +1,6 @@
 """Which weights a run that optimises a policy left, and why these: not those of its last step.
 
-The trainer keeps those of the evaluation with the best objective: `Training.objective` in
+The trainer keeps those of the evaluation with the best objective: `PolicyGradient.objective` in
 `worker.trainer.methods.policy_gradient.loop`.
 """
 

@@ -1,7 +1,8 @@
 """How good a policy is on prompts that it does not train on, and how far from its reference.
 
-Used by policy_gradient, every `eval_every` steps. Every evaluation uses the same
-random numbers, so that two differ by what the policy learned and not by luck.
+Used by policy_gradient before the first step, every `eval_every` steps, after the last one, and at
+once where a rollout is above `kl.max`. Every evaluation uses the same random numbers, so that two
+differ by what the policy learned and not by luck.
 """
 
 import math
