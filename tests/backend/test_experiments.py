@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from backend.schemas.events import MetricLine
 from backend.store.db import Database
 from backend.store.metrics import points as metrics
+from backend.store.metrics import results
 from backend.store.runs.table import facts
 from backend.store.tables.data import Project
 from backend.store.tables.models import Model
@@ -221,6 +222,25 @@ def test_evaluations_from_anywhere_in_the_project_count_for_the_runs_of_an_exper
     ]  # fmt: skip
     assert answer["commits"] == ["abc"]
     assert api.get("/seed-groups/results", params={"runs": ",".join(runs)}).json() == answer
+
+
+def test_results_say_how_many_evaluations_they_have_where_there_are_more(
+    api: TestClient,
+    seed: Seed,
+    database_of_service: Database,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(results, "MOST_EVALUATIONS", 2)
+    run = run_of(api, seed)
+    model = left_by(seed, database_of_service, run)
+
+    def missing_with(number: int) -> str:
+        evaluated(seed, database_of_service, number, model, number / 10)
+        answer = api.get("/seed-groups/results", params={"runs": run}).raise_for_status().json()
+        return str(answer["missing"])
+
+    cut = "Only the newest 2 evaluations of these models are in the tables."
+    assert [cut in missing_with(number) for number in (1, 2, 3)] == [False, False, True]
 
 
 def test_evaluations_of_all_models_decide_before_what_the_runs_measured(

@@ -46,11 +46,12 @@ def given(session: Session, run_ids: Sequence[str], caller: Caller) -> Given:
     evaluations = {row.id: row for row in rows if row.method == Method.EVALUATE and _counts(row)}
     named = {key_of(row.config.get("model")) for row in (*asked, *evaluations.values())}
     made = _made_by(session, [row.id for row in asked])
-    for row in _evaluations(session, projects, {*made, *_starts(asked)}):
+    others = _evaluations(session, projects, {*made, *_starts(asked)})
+    for row in others[:MOST_EVALUATIONS]:
         evaluations.setdefault(row.id, row)
     models = _models(session, named | {*made, *map(_baseline, evaluations.values())}, caller)
-    others = {known.run for known in models.values() if known.run} - {row.id for row in asked}
-    makers = [row for row in _runs(session, sorted(others)) if row.project_id in projects]
+    made_by = {known.run for known in models.values() if known.run} - {row.id for row in asked}
+    makers = [row for row in _runs(session, sorted(made_by)) if row.project_id in projects]
     first = _first_values(session, [row.id for row in (*asked, *makers)])
     configs = [row.config for row in (*asked, *makers, *evaluations.values())]
     drawn = draws.of_runs(session, [row.id for row in (*asked, *makers)])
@@ -62,7 +63,11 @@ def given(session: Session, run_ids: Sequence[str], caller: Caller) -> Given:
         names=record_names.of_configs(session, configs, caller),
         divided=_divided(session, configs),
     )
-    return gathered(read)
+    found = gathered(read)
+    if len(others) <= MOST_EVALUATIONS:
+        return found
+    cut = f"Only the newest {MOST_EVALUATIONS} evaluations of these models are in the tables."
+    return replace(found, missing=f"{found.missing} {cut}".strip())
 
 
 def _divided(session: Session, configs: Iterable[Mapping[str, Any]]) -> frozenset[str]:
@@ -117,8 +122,11 @@ def _made_by(session: Session, run_ids: Sequence[str]) -> list[str]:
     return list(session.scalars(select(Model.id).where(Model.run_id.in_(run_ids))))
 
 
-def _evaluations(session: Session, projects: Collection[str], models: set[str]) -> Iterable[Run]:
-    """Evaluate runs of these models that have succeeded and are in use."""
+def _evaluations(session: Session, projects: Collection[str], models: set[str]) -> list[Run]:
+    """Evaluate runs of these models that have succeeded and are in use, newest first.
+
+    If there are more than the tables take, one more than that.
+    """
     by_model = select(RunFact.run).where(
         RunFact.key.in_(_MODEL_FACTS), RunFact.text.in_({key.lower() for key in models})
     )
@@ -132,10 +140,10 @@ def _evaluations(session: Session, projects: Collection[str], models: set[str]) 
             Run.number.in_(by_model),
         )
         .order_by(Run.number.desc())
-        .limit(MOST_EVALUATIONS)
+        .limit(MOST_EVALUATIONS + 1)
     )
     # Facts are in lower case; names on a hub are not.
-    return (run for run in session.scalars(wanted) if key_of(run.config.get("model")) in models)
+    return [run for run in session.scalars(wanted) if key_of(run.config.get("model")) in models]
 
 
 def _models(session: Session, keys: set[str], caller: Caller) -> dict[str, KnownModel]:
