@@ -13,14 +13,26 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
-from backend.schemas.rewards import FormatReward, FunctionReward, LanguageReward, SetMatchReward
+from backend.schemas.rewards import (
+    FormatReward,
+    FunctionReward,
+    LanguageReward,
+    MathReward,
+    Reward,
+    SetMatchReward,
+)
 from tests.trainer.rewards.graded import response
 from worker.trainer.errors import ConfigError
+from worker.trainer.evaluation.graded import pass_rate
+from worker.trainer.methods.policy_gradient.prompt_scores import prompt_scores_line
+from worker.trainer.methods.policy_gradient.rollout import AskedPrompt
 from worker.trainer.rewards import function, language
 from worker.trainer.rewards.format import FormatScorer
 from worker.trainer.rewards.grading.pool import Pool
 from worker.trainer.rewards.language import language_reward
+from worker.trainer.rewards.math import MathScorer
 from worker.trainer.rewards.repetition import repetition_reward
+from worker.trainer.rewards.scorer import Scorer, Term
 from worker.trainer.rewards.sentiment import MOST_CHARACTERS, sentiment_grade
 from worker.trainer.rewards.set_match import SetScorer, in_order, items
 
@@ -305,6 +317,16 @@ def nonsense(response, *known):
 def endless(response, *known):
     while True:
         pass
+
+def judge(response, *known):
+    said = response.removeprefix("<answer>").removesuffix("</answer>")
+    if said == "raise":
+        raise ValueError(said)
+    if said == "endless":
+        endless(said)
+    if said == "nonsense":
+        return "good"
+    return {"score": 1, "passed": said == "yes"}
 """
 
 
@@ -332,9 +354,77 @@ def test_a_function_gets_what_is_known_and_says_a_number_or_more(own: Pool) -> N
         (0.5, False, "so"),
     ]
     assert [(one.score, one.passed) for one in plain] == [(3, None), (2, None)]
-    assert all(math.isnan(one.score) and one.passed is False for one in nonsense)
+    assert all(math.isnan(one.score) and one.passed is None for one in nonsense)
     assert "expected a number" in nonsense[0].why
-    assert [(one.score, one.passed) for one in endless] == [(0, False)] * 2
+    assert [(one.score, one.passed) for one in endless] == [(0, None)] * 2
+    assert "the function took longer than" in endless[0].why
+
+
+FAILING = ("raise", "endless", "nonsense")
+
+
+@pytest.mark.parametrize("texts", [("yes", *FAILING, "no"), (*FAILING, "no", "yes")])
+def test_a_failure_of_a_function_that_judges_has_not_passed(
+    own: Pool, texts: tuple[str, ...]
+) -> None:
+    """Wherever in the batch it comes, before the first verdict or after it."""
+    grades = function.FunctionScorer("own:judge", own)([response(text) for text in texts])
+    assert [one.passed for one in grades] == [text == "yes" for text in texts]
+
+
+def test_a_function_judges_from_the_first_batch_on_that_has_a_verdict(own: Pool) -> None:
+    """Before it nobody knows; after it also where a whole batch fails."""
+    judge = function.FunctionScorer("own:judge", own)
+    failing = [response(text) for text in FAILING]
+    assert [one.passed for one in judge(failing)] == [None] * 3
+    assert [one.passed for one in judge([response("no")])] == [False]
+    assert [one.passed for one in judge(failing)] == [False] * 3
+
+
+def _beside_math(function_name: str, pool: Pool, weight: float = 0.0) -> Scorer:
+    terms = [
+        Term("math", 1.0, MathScorer(MathReward(), pool), is_share=True),
+        Term("function", weight, function.FunctionScorer(f"own:{function_name}", pool)),
+    ]
+    return Scorer(Reward.model_construct(terms=[], normalize="none", clip=None), terms)
+
+
+@pytest.mark.parametrize("name", ["nonsense", "endless"])
+def test_a_failing_function_that_judges_nothing_leaves_the_verdict_to_math(
+    own: Pool, name: str
+) -> None:
+    answers = [response(f"<answer>{text}</answer>", "4") for text in ("4", "5")]
+
+    scores = _beside_math(name, own)(answers, learn=False)
+
+    assert scores.passed == [True, False]
+    assert scores.judging == {"math"}
+    assert pass_rate(scores, ["a", "b"])["eval/pass@1"] == 0.5
+    told = prompt_scores_line(1, [AskedPrompt("p", scores)])
+    assert told.passed == [1]
+
+
+def test_a_step_in_which_a_function_fails_and_nothing_judges_has_no_pass_rate(own: Pool) -> None:
+    term = Term("function", 1.0, function.FunctionScorer("own:nonsense", own))
+    scorer = Scorer(Reward.model_construct(terms=[], normalize="none", clip=None), [term])
+
+    scores = scorer([response("a"), response("b")], learn=True)
+
+    assert (scores.judging, pass_rate(scores, ["p", "p"])) == (set(), {})
+    assert prompt_scores_line(1, [AskedPrompt("p", scores)]).passed == [None]
+
+
+def test_a_resumed_run_knows_that_its_function_judges(own: Pool) -> None:
+    first, resumed, new = (_beside_math("judge", own) for _ in range(3))
+    yes, failing = (response(f"<answer>{said}</answer>", said) for said in ("yes", "raise"))
+    assert first([yes], learn=True).passed == [True]
+
+    resumed.restore(first.state())
+
+    assert resumed([failing], learn=True).passed == [False]
+    assert new([failing], learn=True).passed == [True], "math alone decides"
+    resumed.restore(new.state())
+    assert resumed([failing], learn=True).passed == [True]
 
 
 def test_only_a_function_that_the_operator_names_is_called(monkeypatch: pytest.MonkeyPatch) -> None:

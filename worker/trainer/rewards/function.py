@@ -6,6 +6,7 @@ Only a function that the operator's setting names is called, in a process that c
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from transformers import PreTrainedTokenizerBase
@@ -33,15 +34,28 @@ def build(term: FunctionReward, tokenizer: PreTrainedTokenizerBase, run: Run) ->
 
 
 class FunctionScorer:
-    """Calls the function once per response."""
+    """Calls the function once per response.
+
+    `judges`: the function has returned `passed` in this run, so it judges correctness.
+    """
 
     def __init__(self, function: str, pool: Pool | None = None) -> None:
         self._function = function
         self._begun = Begun("call", pool)
+        self.judges = False
 
     def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
-        """Return the function's grades: 0 and not passed over the limit, NaN where it fails."""
-        return [grade_of(one) for one in self._begun.answers([self._asked(a) for a in answers])]
+        """Return the function's grades: 0 over the limit, NaN where it fails.
+
+        A failure has not passed if the function judges; what it says of any response of the batch
+        shows that, so the order of the responses makes no difference.
+        """
+        found = self._begun.answers([self._asked(answer) for answer in answers])
+        grades = [grade_of(one) for one in found]
+        self.judges = self.judges or any(one.passed is not None for one in grades)
+        if not self.judges:
+            return grades
+        return [replace(one, passed=False) if isinstance(one, _Failure) else one for one in grades]
 
     def begin(self, answer: SampledResponse) -> None:
         """Call it for this response."""
@@ -55,15 +69,24 @@ class FunctionScorer:
         return self._function, a.text, a.prompt, a.reference, list(a.tags), dict(a.metadata)
 
 
+class _Failure(Grade):
+    """Grade a response of which the function said nothing that can be used."""
+
+    __slots__ = ()
+
+
 def grade_of(found: Found) -> Grade:
-    """The grade that a value of the function means: a number, or an object with `score`."""
+    """The grade that a value of the function means: a number, or an object with `score`.
+
+    A failure is no verdict: one call alone does not show whether the function judges.
+    """
     if found.fault == "limit":
-        return Grade(0.0, passed=False, why=f"the function took longer than {LIMIT_S:g} s")
+        return _Failure(0.0, why=f"the function took longer than {LIMIT_S:g} s")
     if found.fault:
-        return Grade(math.nan, passed=False, why=f"the function failed: {found.why}")
+        return _Failure(math.nan, why=f"the function failed: {found.why}")
     said: dict[str, Any] = found.value if isinstance(found.value, dict) else {"score": found.value}
     score, passed = said.get("score"), said.get("passed")
     if not isinstance(score, bool | int | float) or not isinstance(passed, bool | None):
         why = f"the function said {found.value!r}"[:120] + "; expected a number or score and passed"
-        return Grade(math.nan, passed=False, why=why)
+        return _Failure(math.nan, why=why)
     return Grade(float(score), passed, str(said.get("why", ""))[:200])

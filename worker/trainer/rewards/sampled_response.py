@@ -68,6 +68,19 @@ class SlowScore(Protocol):
         """Give up what was begun: nobody will ask for it."""
 
 
+@runtime_checkable
+class FoundJudge(Protocol):
+    """A Score whose grades alone show whether it judges correctness; a checkpoint keeps `judges`.
+
+    It becomes true with the first grade that says whether a response passed, and stays true.
+    """
+
+    judges: bool
+
+    def __call__(self, answers: Sequence[SampledResponse]) -> list[Grade]:
+        """Grade these responses as any Score does."""
+
+
 def measured(values: Iterable[float]) -> list[Grade]:
     """Scores that say nothing of correctness."""
     return [Grade(value) for value in values]

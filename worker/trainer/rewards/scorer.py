@@ -15,7 +15,13 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.rewards import AnyRewardTerm, Reward, term_names
 from worker.trainer.errors import ConfigError
-from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score, SlowScore
+from worker.trainer.rewards.sampled_response import (
+    FoundJudge,
+    Grade,
+    SampledResponse,
+    Score,
+    SlowScore,
+)
 from worker.trainer.rewards.trained import TrainedScorer
 from worker.trainer.run import Run
 
@@ -270,15 +276,29 @@ class Scorer:
         return self._running.statistics()[1] if self._is_running else 1.0
 
     def state(self) -> dict[str, Any]:
-        """The running normalizer, and what it is of."""
+        """The running normalizer, which terms were found to judge, and what both are of."""
         running = self._running
-        return {"n": running.n, "mean": running.mean, "m2": running.m2, "measure": self._measure}
+        return {
+            "n": running.n,
+            "mean": running.mean,
+            "m2": running.m2,
+            "judges": [name for name, score in self._found_judges.items() if score.judges],
+            "measure": self._measure,
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take the running normalizer of a checkpoint, unless it has seen another reward."""
+        """Take over what a checkpoint has learned of the reward, unless it was another reward."""
         if state.get("measure", self._measure) != self._measure:
             return
         self._running = Running(int(state["n"]), float(state["mean"]), float(state["m2"]))
+        # Checkpoints of earlier versions do not name the terms that judge.
+        judges = state.get("judges", ())
+        for name, score in self._found_judges.items():
+            score.judges = name in judges
+
+    @property
+    def _found_judges(self) -> dict[str, FoundJudge]:
+        return {t.name: t.score for t in self._terms if isinstance(t.score, FoundJudge)}
 
     def _clipped(self, value: float) -> float:
         if self._clip is None or not math.isfinite(value):
