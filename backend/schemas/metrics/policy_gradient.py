@@ -137,7 +137,8 @@ _REWARD = (
         name="reward/{term}",
         group=Group.REWARD,
         title="Reward term {term}",
-        what="Mean score by one reward term, before its weight.",
+        what="Mean score by one reward term, before its weight, over the responses that count and "
+        "that it could score.",
         healthy="If one term rises at the cost of others, look at the samples.",
     ),
     Metric(

@@ -105,10 +105,7 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
         "reward/raw_mean": float(raw_B.mean()),
         "reward/mean": float(reward_B.mean()),
         "reward/std": float(reward_B.std(correction=0)),
-        **{
-            f"reward/{name}": float(torch.tensor(values)[usable_B].mean())
-            for name, values in rollout.scores.terms.items()
-        },
+        **_term_metrics(rollout, usable_B),
         **_grading_metrics(rollout),
         **_kl_metrics(rollout, usable_B),
         "entropy": float(losses.masked_mean(rollout.entropy_B_T, mask_B_T)),
@@ -179,6 +176,20 @@ def columns(
             for name, value_B_T in of_tokens.items()
         },
     }
+
+
+def _term_metrics(rollout: Rollout, usable_B: Tensor) -> dict[str, float]:
+    """Average each term over the responses that count and that it could score.
+
+    A term of weight 0 may have no score of a response that counts.
+    """
+    means = {}
+    for name, values in rollout.scores.terms.items():
+        score_B = torch.tensor(values)
+        scored_B = usable_B & score_B.isfinite()
+        if scored_B.any():
+            means[f"reward/{name}"] = float(score_B[scored_B].mean())
+    return means
 
 
 def _grading_metrics(rollout: Rollout) -> dict[str, float]:
