@@ -21,6 +21,10 @@ from tests.trainer.conftest import (
 )
 from worker.run_directory.intake import read_results
 from worker.trainer.evaluation.comparison import win_share
+from worker.trainer.evaluation.rows import Measured
+from worker.trainer.methods.evaluate import left_out
+from worker.trainer.rewards.sampled_response import Grade
+from worker.trainer.rewards.scorer import Scores
 
 
 def evaluate_config(model: Path, **more: Any) -> dict[str, Any]:
@@ -154,7 +158,47 @@ def test_responses_that_could_not_be_scored_count_for_neither_model(
     assert found["eval/gain"] == pytest.approx(fmean(a - b for a, b in pairs))
     assert found["eval/pass@1"] == pytest.approx(sum(our.values()) / 16)
     alerts = [line["message"] for line in lines(run_dir, "alert") if line["rule"] == "unscored"]
-    assert [message[:17] for message in alerts] == ["1 of 16 responses"] * 2
+    assert alerts == [
+        f"1 of 16 responses of {whose} to the run's own prompts got no finite reward: they are "
+        "left out of rewards, win rate and gain; none of them has passed."
+        for whose in ("the model", "the baseline")
+    ]
+
+
+def measured(
+    raw: list[float], passed: list[bool | None], pass_reward: float | None = None
+) -> Measured:
+    """What is known of responses with these sums and verdicts."""
+    grades = {"judge": [Grade(math.nan, one) for one in passed]}
+    return Measured([], Scores(grades, raw, [], raw), pass_reward)
+
+
+def test_an_infinite_sum_is_no_score_and_has_not_passed() -> None:
+    found = measured([math.inf, -math.inf, math.nan, 1.0, 0.5], [None] * 5, pass_reward=1.0)
+    assert found.passed == [False, False, False, True, False]
+
+
+def test_terms_that_judge_decide_whether_a_response_without_a_score_has_passed() -> None:
+    found = measured([math.nan, math.inf, 2.0], [True, False, False], pass_reward=1.0)
+    assert found.passed == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        (measured([math.nan, 1.0], [None, None]), "."),
+        (measured([math.nan, 1.0], [None, None], 1.0), "; none of them has passed."),
+        (measured([math.nan, 1.0], [False, True]), "; none of them has passed."),
+        (
+            measured([math.nan, math.inf, math.nan, 1.0], [True, False, True, True]),
+            "; 2 of them passed by the terms that judge correctness.",
+        ),
+    ],
+)
+def test_an_alert_says_what_follows_from_responses_without_a_score(
+    found: Measured, told: str
+) -> None:
+    assert left_out(found) == f"they are left out of rewards, win rate and gain{told}"
 
 
 def longest(texts: dict[str, str]) -> str:

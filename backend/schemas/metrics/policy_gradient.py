@@ -71,8 +71,8 @@ _EVALUATION = (
         name="eval/coverage",
         group=Group.EVALUATION,
         title="Held-out responses scored",
-        what="Share of the held-out responses that every reward term could score; the others are "
-        "left out of `eval/reward`.",
+        what="Share of the held-out responses that every reward term with a weight could score; "
+        "the others are left out of `eval/reward`.",
         unit="share",
         healthy="1; below 1 a term itself failed, and `eval/reward` may rise because it did.",
         is_evaluation=True,

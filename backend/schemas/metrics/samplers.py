@@ -174,8 +174,7 @@ OF_A_SET = (
     _evaluated(
         "eval/coverage",
         "Scored",
-        "Share of the responses that every reward term could score; one without a score has not "
-        "passed.",
+        "Share of the responses that every reward term with a weight could score.",
         "1; below 1 a term itself failed: the samples say why.",
         unit="share",
     ),

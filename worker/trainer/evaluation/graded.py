@@ -39,13 +39,22 @@ def pass_rate(scores: Scores, prompt_ids: Sequence[str]) -> dict[str, float]:
 
 
 def tell_unscored(
-    events: Events, reward: Sequence[float], consequence: str, *, step: int | None = None
+    events: Events,
+    reward: Sequence[float],
+    consequence: str,
+    *,
+    whose: str = "",
+    step: int | None = None,
 ) -> None:
-    """Point out how many responses have no finite reward, if any, and what follows from it."""
+    """Point out how many responses have no finite reward, if any, and what follows from it.
+
+    `whose`: which responses they are, as "of the baseline to the set ood".
+    """
     n_unscored = sum(not math.isfinite(value) for value in reward)
     if n_unscored > 0:
+        named = f"responses {whose}".rstrip()
         events.alert(
             "unscored",
-            f"{n_unscored} of {len(reward)} responses got no finite reward: {consequence}",
+            f"{n_unscored} of {len(reward)} {named} got no finite reward: {consequence}",
             step=step,
         )

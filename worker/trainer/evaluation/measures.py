@@ -1,7 +1,8 @@
 """What the responses to one set of prompts come to: `eval/*`, each number with its interval.
 
 Called by evaluate and by evaluations of policies. Pure: rows in, metrics out. Every prompt has the
-same number of responses. A response without a score is in no mean of scores and has not passed.
+same number of responses. A response without a score is in no mean of scores; whether it passed, its
+row says.
 """
 
 import json

@@ -14,8 +14,8 @@ from worker.trainer.sampling.answers import Sampled
 class Measured:
     """A model's responses and what they scored, in the order of the prompts.
 
-    `pass_reward`: the weighted sum from which on a response passes where no term judges what is
-    correct; None = then nothing says it.
+    `pass_reward`: the finite weighted sum from which on a response passes where no term judges what
+    is correct; None = then nothing says it.
     """
 
     sampled: list[Sampled]
@@ -37,7 +37,9 @@ class Measured:
         """Whether each row passed, by the terms that judge it, else by its weighted sum."""
         threshold, scores = self.pass_reward, self.scores
         return [
-            raw >= threshold if passed is None and threshold is not None else passed
+            math.isfinite(raw) and raw >= threshold
+            if passed is None and threshold is not None
+            else passed
             for raw, passed in zip(scores.raw, scores.passed, strict=True)
         ]
 

@@ -39,7 +39,8 @@ from worker.trainer.sampling.prompts import Prompt, require_references, sampling
 
 # The prompts of the run itself have no name.
 OWN = ""
-_UNSCORED = "they count as not passed, and are left out of rewards, win rate and gain."
+# The models by their places, as sentences name them.
+WHO = ("the model", "the baseline")
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _answered(run: Run, config: EvaluateConfig, reference: Reference, *, place: 
     model = loading.load_causal_lm(reference, dtype=run.dtype, device=run.device, events=run.events)
     portions = sum(map(steps_of, prompts.values()))
     sampler = _Sampler(
-        run, config, model, tokenizer, place * portions, _n_models(config) * portions
+        run, config, model, tokenizer, place * portions, _n_models(config) * portions, WHO[place]
     )
     with closing(open_engine(run, config.rollout, model, lambda: model)) as engine:
         measured = {name: sampler(engine, one, prompts[name]) for name, one in sets.items()}
@@ -116,9 +117,10 @@ class _Sampler:
         tokenizer: PreTrainedTokenizerBase,
         first_step: int,
         steps: int,
+        who: str,
     ) -> None:
         self._run, self._config, self._model, self._tokenizer = run, config, model, tokenizer
-        self._step, self._steps = first_step, steps
+        self._step, self._steps, self._who = first_step, steps, who
         terms = build_terms(config.reward.terms, tokenizer, run, system=config.rollout.system)
         self._scorer = Scorer(config.reward, terms)
 
@@ -138,8 +140,24 @@ class _Sampler:
         self._step += steps_of(prompts)
         self._run.events.progress(self._step, self._steps, "reward")
         scores = self._scorer([one.answer for one in sampled], learn=False)
-        tell_unscored(self._run.events, scores.reward, _UNSCORED)
-        return Measured(sampled, scores, self._config.pass_reward)
+        measured = Measured(sampled, scores, self._config.pass_reward)
+        asked = f"the set {one.name}" if one.name != OWN else "the run's own prompts"
+        whose = f"of {self._who} to {asked}"
+        tell_unscored(self._run.events, scores.reward, left_out(measured), whose=whose)
+        return measured
+
+
+def left_out(measured: Measured) -> str:
+    """Say what follows from the responses without a finite reward, of which there are some."""
+    told = "they are left out of rewards, win rate and gain"
+    both = zip(measured.passed, measured.scores.reward, strict=True)
+    passed = [one for one, reward in both if not math.isfinite(reward)]
+    if any(one is None for one in passed):
+        return f"{told}."
+    n_passed = sum(map(bool, passed))
+    if n_passed == 0:
+        return f"{told}; none of them has passed."
+    return f"{told}; {n_passed} of them passed by the terms that judge correctness."
 
 
 def _n_models(config: EvaluateConfig) -> int:

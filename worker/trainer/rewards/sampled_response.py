@@ -39,9 +39,9 @@ class Grade:
 
     `score` is not finite where the term could not score the response: that is the grader's fault,
     for a response that cannot be read scores 0. `passed`: whether the response is correct, None
-    where the term does not judge that; one without a score has not passed. `why`: in a few words,
-    why it did not pass or has no score. `answer`: what the response answers, as a vote counts it;
-    None where it answers nothing or the term reads no answer.
+    where the term does not judge that; one that a judging term could not score has not passed.
+    `why`: in a few words, why it did not pass or has no score. `answer`: what the response answers,
+    as a vote counts it; None where it answers nothing or the term reads no answer.
     """
 
     score: float

@@ -68,7 +68,8 @@ class Scores:
     """Holds of each response what each term says, the weighted sum of scores, what is added to it
     as a penalty (empty without one), and the reward that is trained on.
 
-    A response that a term could not score has a reward that is not finite: it counts nowhere.
+    A response that a term with a weight could not score has a reward that is not finite, which no
+    mean counts. Whether it passed, the terms that judge it say.
     """
 
     grades: dict[str, list[Grade]]
