@@ -10,6 +10,7 @@ from backend.domain.verdict.measured import Judged, gauge
 from backend.domain.verdict.proxy import learned
 from backend.domain.verdict.words import percent, unscored_sentence, with_interval
 from backend.schemas.metrics.verdicts import Gauge, Level, RunVerdict, Span
+from backend.schemas.rewards import RESERVED_ENDS
 from backend.schemas.vocabulary import VerdictKind as Kind
 
 _EVEN = 0.5
@@ -128,7 +129,7 @@ def generate(evidence: Evidence) -> RunVerdict:
     terms = sorted(
         name
         for name in evidence.curves
-        if name.startswith("reward/") and not name.endswith(("_low", "_high"))
+        if name.startswith("reward/") and not name.endswith(RESERVED_ENDS)
     )
     gauges = [
         gauge(evidence, "length/mean"),

@@ -427,6 +427,16 @@ def test_responses_that_were_cut_are_no_good_to_rank() -> None:
     assert (cut.kind, cut.level) == (Kind.TRUNCATED, "warn")
 
 
+def test_gauges_of_generated_responses_show_terms_and_not_how_much_they_scored() -> None:
+    terms = {name: [0.5] for name in ("reward__math", "reward__set_match", "reward__style")}
+    more = {f"reward__math_{end}": [1.0] for end in ("coverage", "low", "high")}
+
+    found = verdict(Method.GENERATE, truncated_fraction=[0.0], **terms, **more)
+
+    shown = [one.metric for one in found.gauges if one.metric.startswith("reward/")]
+    assert shown == ["reward/math", "reward/set_match"]
+
+
 @pytest.mark.parametrize(
     ("share", "told"),
     [(0.0, "none"), (0.003, "under 1 %"), (0.996, "over 99 %"), (1.0, "100 %"), (0.314, "31 %")],
