@@ -299,6 +299,38 @@ def test_a_policy_is_told_of_sets_that_choose_nothing(workshop: Workshop, tiny_m
     assert series(trained, "eval/seen/length")[2] == pytest.approx(found["eval/length"])
 
 
+@pytest.mark.parametrize("normalize", ["none", "running"])
+def test_a_set_is_told_without_the_penalty_that_held_out_prompts_have(
+    workshop: Workshop, tiny_model: Path, normalize: str
+) -> None:
+    """A set with a limit beyond that of the penalty is told as by evaluate, from 0 to 1."""
+    path = {"path": "inputs/prompts.jsonl"}
+    longer = {"name": "long", "prompts": path, "split": "train", "max_new_tokens": 16}
+    half = {"weight": 0.5}
+    terms = [half | {"kind": "finished"}, half | {"kind": "regex", "pattern": "[a-d]"}]
+    config = policy_gradient_config(tiny_model, steps=1, evaluation_sets=[longer])
+    config["reward"] = {"terms": terms, "normalize": normalize}
+    plain = run(workshop, "plain", config)
+    config |= {"overlong": "penalize", "overlong_penalty": {"factor": 3.0}}
+
+    penalized = run(workshop, "penalized", config)
+
+    assert series(penalized, "eval/long/length")[1] > 8
+    again = evaluate_config(penalized / "output", split="train", samples_per_prompt=1)
+    again |= {"rollout": config["rollout"] | {"max_new_tokens": 16}, "reward": {"terms": terms}}
+    found = results(run(workshop, "again", again))
+    assert 0 < series(penalized, "eval/long/reward")[1] < 1
+    for end in ("", "_low", "_high"):
+        told = series(penalized, f"eval/long/reward{end}")[1]
+        assert told == pytest.approx(found[f"eval/reward{end}"]), end
+    # The objective keeps the penalty: the two runs have the same model before their first step.
+    first = min(series(plain, "eval/reward"))
+    cut = series(penalized, "eval/truncated_fraction")[first]
+    assert cut > 0
+    less = series(plain, "eval/reward")[first] - series(penalized, "eval/reward")[first]
+    assert less >= 3.0 * cut - 1e-6
+
+
 def test_a_policy_is_told_of_the_parts_of_every_set_at_every_evaluation(
     workshop: Workshop, tiny_model: Path
 ) -> None:

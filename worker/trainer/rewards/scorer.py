@@ -225,13 +225,16 @@ class Scorer:
         use_fixed = reward.normalize in ("auto", "model") and statistics is not None
         self._fixed = statistics if use_fixed and statistics is not None else (0.0, 1.0)
 
-    def __call__(self, answers: Sequence[SampledResponse], *, learn: bool) -> Scores:
-        """Score answers in their order."""
+    def __call__(
+        self, answers: Sequence[SampledResponse], *, learn: bool, penalize: bool = True
+    ) -> Scores:
+        """Score answers in their order, with the penalty unless `penalize` is False."""
         grades = {term.name: term.score(answers) for term in self._terms}
         # A term of weight 0 is watched only; where it has no score the others still have a sum.
         summed = [(term.weight, grades[term.name]) for term in self._terms if term.weight]
         raw = [sum((w * of[i].score for w, of in summed), 0.0) for i in range(len(answers))]
-        penalty = [] if self._penalty is None else [self._penalty(a) for a in answers]
+        penalized = self._penalty if penalize else None
+        penalty = [] if penalized is None else [penalized(a) for a in answers]
         weights = {term.name: term.weight for term in self._terms}
         bounded = frozenset(term.name for term in self._terms if term.is_share)
         scores = Scores(grades, raw, penalty, raw, self._chooser, weights, bounded)

@@ -1,7 +1,7 @@
 """How good a policy is on the named sets of its config, which choose nothing.
 
 Called at every evaluation. The random numbers are always the same, and those of an evaluate run
-with the same seed.
+with the same seed; as there, no over-long penalty is part of the reward.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,9 @@ class NamedSets:
         for one in self._config.evaluation_sets:
             self._run.stop.check()
             sampled = self._sampled(one, scorer)
-            scores = scorer([answered.answer for answered in sampled], learn=False)
+            # The penalty is of the limit that training samples with; a set may have another.
+            answers = [answered.answer for answered in sampled]
+            scores = scorer(answers, learn=False, penalize=False)
             comparable = replace(scores, reward=scorer.comparable(scores))
             measured = Measured(sampled, comparable, pass_reward=None)
             prefix = f"eval/{one.name}/"
