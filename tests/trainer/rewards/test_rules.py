@@ -28,7 +28,7 @@ from worker.trainer.methods.policy_gradient.prompt_scores import prompt_scores_l
 from worker.trainer.methods.policy_gradient.rollout import AskedPrompt
 from worker.trainer.rewards import function, language
 from worker.trainer.rewards.format import FormatScorer
-from worker.trainer.rewards.grading.pool import Pool
+from worker.trainer.rewards.grading.pool import Found, Pool
 from worker.trainer.rewards.language import language_reward
 from worker.trainer.rewards.math import MathScorer
 from worker.trainer.rewards.repetition import repetition_reward
@@ -358,6 +358,17 @@ def test_a_function_gets_what_is_known_and_says_a_number_or_more(own: Pool) -> N
     assert "expected a number" in nonsense[0].why
     assert [(one.score, one.passed) for one in endless] == [(0, None)] * 2
     assert "the function took longer than" in endless[0].why
+
+
+@pytest.mark.parametrize(
+    "value", [10**400, {"score": -(10**400), "passed": True}], ids=["a number", "an object"]
+)
+def test_a_number_that_no_float_holds_is_no_score(value: object) -> None:
+    """It would end the run: Python raises where it makes a float of it."""
+    grade = function.grade_of(Found(value))
+    assert math.isnan(grade.score)
+    assert grade.passed is None
+    assert "expected a number" in grade.why
 
 
 FAILING = ("raise", "endless", "nonsense")

@@ -85,8 +85,18 @@ def grade_of(found: Found) -> Grade:
     if found.fault:
         return _Failure(math.nan, why=f"the function failed: {found.why}")
     said: dict[str, Any] = found.value if isinstance(found.value, dict) else {"score": found.value}
-    score, passed = said.get("score"), said.get("passed")
-    if not isinstance(score, bool | int | float) or not isinstance(passed, bool | None):
+    score, passed = _number(said.get("score")), said.get("passed")
+    if score is None or not isinstance(passed, bool | None):
         why = f"the function said {found.value!r}"[:120] + "; expected a number or score and passed"
         return _Failure(math.nan, why=why)
-    return Grade(float(score), passed, str(said.get("why", ""))[:200])
+    return Grade(score, passed, str(said.get("why", ""))[:200])
+
+
+def _number(value: object) -> float | None:
+    """A number as a float; None for anything else, and for one that no float can hold."""
+    if not isinstance(value, bool | int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
