@@ -21,6 +21,10 @@ _WHATEVER_THE_REWARD = re.compile(
 # Those that another baseline changes.
 _BESIDE_A_BASELINE = re.compile(r"eval/(win_rate|win_rate_lc|gain|pass_gain|text_change)(/.*)?")
 
+# Those that the over-long penalty is part of.
+_WITH_THE_PENALTY = re.compile(r"(eval/(reward|objective)|reward/(mean|std))(/.*)?")
+_OVERLONG = "overlong"
+
 
 def measured_apart(metric: str, configs: Sequence[Config]) -> str | None:
     """The section that differs, so that a metric measures something else in each config.
@@ -63,7 +67,7 @@ def apart_from_most(metric: str, configs: Sequence[Config]) -> list[str | None]:
 
 def _measured(metric: str, config: Config) -> dict[str, Any]:
     """What this metric measures in a run with this config, by section."""
-    sections = {one: config.get(one) for one in _sections(metric)}
+    sections = {one: _section(config, one) for one in _sections(metric)}
     name = _of_a_set(metric)
     sets = {one["name"]: one for one in config.get(_SETS) or () if one["name"] == name}
     if not sections or not sets:
@@ -71,12 +75,23 @@ def _measured(metric: str, config: Config) -> dict[str, Any]:
     return {one: sections[one] for one in sections if one not in _ON} | {_SETS: sets[name]}
 
 
+def _section(config: Config, name: str) -> Any:
+    if name != _OVERLONG:
+        return config.get(name)
+    if config.get(_OVERLONG) != "penalize":
+        return None
+    # The penalty begins so many tokens before the limit.
+    limit = (config.get("rollout") or {}).get("max_new_tokens")
+    return {"penalty": config.get("overlong_penalty"), "limit": limit}
+
+
 def _sections(metric: str) -> tuple[str, ...]:
     if not metric.startswith(("eval/", "reward/")):
         return ()
     of = _OF if _WHATEVER_THE_REWARD.fullmatch(metric) is None else ("method",)
     beside = ("baseline_model",) if _BESIDE_A_BASELINE.fullmatch(metric) else ()
-    return (*of, *_ON, *beside)
+    penalty = (_OVERLONG,) if _WITH_THE_PENALTY.fullmatch(metric) else ()
+    return (*of, *_ON, *beside, *penalty)
 
 
 def _of_a_set(metric: str) -> str:

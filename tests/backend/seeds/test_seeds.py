@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from random import Random
 from statistics import fmean
+from typing import Any
 
 import pytest
 
@@ -184,6 +185,23 @@ def test_each_metric_is_told_apart_by_what_it_depends_on() -> None:
         "eval/win_rate": "baseline_model"
     }
     assert all_measured_apart(names, [alone]) == {}
+
+
+def test_a_reward_with_the_over_long_penalty_is_another_measure() -> None:
+    """By its limit and buffer; what judges correctness, and sets of their own, have none."""
+
+    def penalized(**changes: Any) -> dict[str, Any]:
+        return {"overlong": "penalize", "rollout": {"max_new_tokens": 64}, **changes}
+
+    kept = {"overlong": "keep", "rollout": {"max_new_tokens": 64}}
+    for metric in ("eval/reward", "eval/reward/level.2", "eval/objective", "reward/mean"):
+        assert measured_apart(metric, [kept, penalized()]) == "overlong"
+    for metric in ("eval/pass@1", "reward/raw_mean", "eval/cold/reward"):
+        assert measured_apart(metric, [kept, penalized()]) is None
+    assert measured_apart("eval/reward", [kept, {**kept, "overlong": "mask"}]) is None
+    shorter = penalized(rollout={"max_new_tokens": 32})
+    assert measured_apart("eval/reward", [penalized(), shorter]) == "overlong"
+    assert measured_apart("eval/reward", [kept, {**kept, "rollout": {}}]) is None
 
 
 def test_a_set_of_its_own_is_what_its_metrics_measure() -> None:
