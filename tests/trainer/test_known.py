@@ -111,7 +111,7 @@ def test_a_run_without_any_reference_ends_before_it_begins(
     report = workshop.run_here(workshop.lay_out("run", config))
 
     assert report["code"] == 2, report
-    assert "none of the 16 prompts has one" in report["message"]
+    assert "no prompt has one (0 of 16)" in report["message"]
 
 
 def test_an_operators_function_grades_a_whole_run(

@@ -113,7 +113,8 @@ def test_weights_of_another_shape_are_named_with_both(tmp_path: Path) -> None:
     )
     with pytest.raises(
         MissingModel,
-        match=r"another shape of 1 weight \(model\.norm\.weight, 31 in the files and 32",
+        match=r": 1 weight of its files has another shape "
+        r"\(model\.norm\.weight, 31 in the files and 32 by the config\)",
     ):
         load(folder)
 

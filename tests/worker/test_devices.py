@@ -178,7 +178,9 @@ def test_a_gpu_whose_memory_did_not_come_back_is_kept_marked_and_tried_again() -
     clock.now += FAULT_AFTER_S
     assert not devices.measure()
     (fault,) = faults(devices)
-    assert "40.0 GiB are still in use after its run ended; before the run it was 0.5 GiB" in fault
+    assert (
+        "42.9 GB are still in use after its run ended; before the run 0.5 GB were in use" in fault
+    )
 
     meter.used["GPU-0"] = GIB
     assert not devices.measure(), "half a GiB more than before is not back"

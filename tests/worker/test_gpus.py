@@ -77,7 +77,7 @@ def test_a_worker_gives_gpus_out_takes_them_back_and_says_so(
         floor.ask(runs.cancel, first)
         floor.wait_for(first, "cancelled")
         processes.wait_until(
-            lambda: "30.0 GiB are still in use" in str(told()[1]["fault"]), "the fault is told of"
+            lambda: "32.2 GB are still in use" in str(told()[1]["fault"]), "the fault is told of"
         )
         assert floor.run(both).state == "queued"
 

@@ -235,9 +235,9 @@ class Devices:
 
 
 def _fault(place: _Place) -> str:
-    used, before = (place.used_bytes or 0) / 2**30, (place.before_bytes or 0) / 2**30
+    used, before = (place.used_bytes or 0) / 1e9, (place.before_bytes or 0) / 1e9
     return (
-        f"{used:.1f} GiB are still in use after its run ended; before the run it was {before:.1f} "
-        "GiB. No run gets this GPU until the memory is free. Podium checks it twice a second; "
+        f"{used:.1f} GB are still in use after its run ended; before the run {before:.1f} GB were "
+        "in use. No run gets this GPU until the memory is free. Podium checks it twice a second; "
         "`nvidia-smi` shows the process that holds the memory."
     )

@@ -127,7 +127,8 @@ SYSTEM = (
         title="Free disk",
         what="Free space on the disk of the run directory.",
         unit="GiB",
-        healthy="Above `PODIUM_MIN_FREE_GB`, with room for the next checkpoint.",
+        healthy="Above `PODIUM_MIN_FREE_GB` (in GB; 1 GiB is 1.07 GB), with room for the next "
+        "checkpoint.",
     ),
     Metric(
         name="system/disk_read_mib_s",

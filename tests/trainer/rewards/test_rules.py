@@ -195,6 +195,22 @@ def test_in_order_the_longest_common_subsequence_counts(said: str, f1: float) ->
     assert score([response(said, REFERENCE)])[0].score == pytest.approx(f1)
 
 
+@pytest.mark.parametrize(
+    ("said", "reference", "is_ordered", "why"),
+    [
+        ("a, b, x, y", "a, b, c", False, "2 of 3 items; the response lists 4"),
+        # Each item is there, but in another order.
+        ("c, b, a", "a, b, c", True, "1 of 3 items in the right order; the response lists 3"),
+        ("a, x", '["a"]', False, "1 of 1 item; the response lists 2"),
+    ],
+)
+def test_a_list_that_misses_something_says_how_much(
+    said: str, reference: str, is_ordered: bool, why: str
+) -> None:
+    score = SetScorer(SetMatchReward(is_ordered=is_ordered, answer="whole"))
+    assert score([response(said, reference)])[0].why == why
+
+
 def longest(found: list[int], wanted: list[int]) -> int:
     """The longest common subsequence as it is defined."""
     if not found or not wanted:

@@ -67,7 +67,8 @@ def read_rankings(
     reader.tell(run.events)
     if not sides[Split.TRAIN]:
         raise DataError(
-            f"none of the {len(records)} judgments contains a pair to train on",
+            "no judgment in the train split ranks at least two responses (0 of "
+            f"{sum(record.split == Split.TRAIN for record in records)})",
             "Rank more comparisons, or freeze a snapshot with a smaller held-out fraction.",
         )
     return sides[Split.TRAIN], sides[Split.HELDOUT]

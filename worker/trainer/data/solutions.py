@@ -81,7 +81,7 @@ def read_solutions(
         sides[record.split].append(_encode(record, config, tokenizer))
     if not sides[Split.TRAIN]:
         raise DataError(
-            f"none of the {len(records)} solutions is in the train split",
+            f"no solution is in the train split (0 of {len(records)})",
             "Freeze a snapshot with a smaller held-out fraction, or import more solutions.",
         )
     return sides[Split.TRAIN], sides[Split.HELDOUT]

@@ -137,7 +137,7 @@ def _read(
     reader.tell(run.events)
     if not sides[Split.TRAIN]:
         raise DataError(
-            f"none of the {len(records)} demonstrations is in the train split",
+            f"no demonstration is in the train split (0 of {len(records)})",
             "Freeze a snapshot with a smaller held-out fraction, or import more demonstrations.",
         )
     return sides[Split.TRAIN], sides[Split.HELDOUT]

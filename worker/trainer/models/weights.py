@@ -97,11 +97,14 @@ def _require_all(
             f"{weight}, {_shape(found)} in the files and {_shape(expected)} by the config"
             for weight, found, expected in mismatched
         ]
-        problems.append(f"its files have another shape of {_counted(shapes)}")
+        have = "has" if len(shapes) == 1 else "have"
+        problems.append(f"{_noun(shapes)} of its files {have} another shape ({_first_few(shapes)})")
     if not problems:
         return
     if unexpected:
-        problems.append(f"they have {_counted(sorted(unexpected))}, which it has no place for")
+        problems.append(
+            f"its files also have {_counted(sorted(unexpected))}, which it has no place for"
+        )
     raise MissingModel(
         f"model: {_name(reference)} is incomplete: {'; '.join(problems)}",
         _advice(_name(reference), _prefix(missing, unexpected)),
@@ -147,9 +150,16 @@ def _unused(reference: Reference, model: PreTrainedModel, unexpected: Collection
 
 def _counted(names: Sequence[str]) -> str:
     """How many weights, and the first few."""
-    noun = "weight" if len(names) == 1 else "weights"
+    return f"{_noun(names)} ({_first_few(names)})"
+
+
+def _noun(names: Sequence[str]) -> str:
+    return f"{len(names)} {'weight' if len(names) == 1 else 'weights'}"
+
+
+def _first_few(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{len(names)} {noun} ({', '.join(names[:_SHOWN])}{more})"
+    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _shape(sizes: Sequence[int]) -> str:

@@ -50,7 +50,8 @@ def build_terms(
             run.events.alert(
                 "system_prompt_differs",
                 f"The reward model was trained with the system prompt {score.system!r}, but "
-                f"responses are sampled with {system!r}.",
+                f"responses are sampled with {system!r}. Set rollout.system to that of the reward "
+                "model, or train the reward model with this one.",
             )
         built.append(Term(name, term.weight, score, term.is_share))
     return built

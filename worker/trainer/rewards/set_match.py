@@ -63,7 +63,7 @@ class SetScorer:
         score = _SCORES[self._term.score](n_common, len(found), len(wanted))
         if score == 1:
             return Grade(1.0, passed=True, answer=RIGHT)
-        why = f"{n_common} of {len(wanted)} items, with {len(found) - n_common} others"
+        why = _shortfall(n_common, len(found), len(wanted), is_ordered=self._term.is_ordered)
         listed = list(found) if self._term.is_ordered else sorted(found)
         return Grade(score, passed=False, why=why, answer=json.dumps(listed))
 
@@ -75,6 +75,13 @@ class SetScorer:
             why = f"the response has {len(text)} characters; the limit is {MOST_CHARACTERS}"
             return Answer(None, why)
         return Answer(text)
+
+
+def _shortfall(n_common: int, n_found: int, n_wanted: int, *, is_ordered: bool) -> str:
+    """Say how many items of the reference were found, and of how many that the response lists."""
+    items = "item" if n_wanted == 1 else "items"
+    order = " in the right order" if is_ordered else ""
+    return f"{n_common} of {n_wanted} {items}{order}; the response lists {n_found}"
 
 
 def _score(grade: Grade) -> float:

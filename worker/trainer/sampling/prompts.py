@@ -107,7 +107,7 @@ def require_references(run: Run, prompts: Sequence[Prompt], terms: Sequence[Rewa
     if n_without == len(prompts):
         raise DataError(
             f"the reward term {kind} compares responses with the reference of their prompt, and "
-            f"none of the {len(prompts)} prompts has one",
+            f"no prompt has one (0 of {len(prompts)})",
             "Import the prompts with `reference` into a new project, or use another reward term.",
         )
     run.events.alert(
