@@ -31,6 +31,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 EXAMPLE = EXAMPLES / "closed_loop.py"
 PAPER = EXAMPLES / "paper_in_miniature.py"
 _NOT_COMPARED = 3
+_WHAT_IT_IS = "Install, run and maintain Podium, a service for RLHF experiments."
 
 
 class Interrupted(Exception):
@@ -138,9 +139,9 @@ def sign_in(settings: Settings, options: argparse.Namespace) -> None:
     _say(sign_in_link(settings, url, forgets_password=options.forget_password))
     if not answers(url):
         print(
-            f"podium: no server answers at {url}, so the link leads nowhere yet. Start it with "
-            "`podium up` within ten minutes, or look whether PODIUM_DATA_DIR is that of your "
-            "server.",
+            f"podium: no server answers at {url}, so the link does not work yet. Start the "
+            "server with `podium up` within ten minutes, or check that PODIUM_DATA_DIR names the "
+            "data directory of your server.",
             file=sys.stderr,
         )
 
@@ -213,7 +214,7 @@ def run_doctor(settings: Settings, _: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="podium", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="podium", description=_WHAT_IT_IS)
     verbs = parser.add_subparsers(required=True, metavar="verb")
 
     def add(name: str, run: Callable[..., object]) -> argparse.ArgumentParser:
@@ -224,7 +225,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add("up", up)
     add("demo", demo)
-    fast = "one seed and few steps, about a quarter of an hour"
+    fast = "one seed and few steps, about eight minutes on two cores"
     add("paper", paper).add_argument("--fast", action="store_true", help=fast)
     add("migrate", run_migrate)
     add("sign-in", sign_in).add_argument(

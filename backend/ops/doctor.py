@@ -157,8 +157,8 @@ def _trainer(settings: Settings) -> Finding:
         return Finding(
             "trainer",
             False,
-            "torch is not installed, so no run can train here: run `pip install 'podium[worker]'` "
-            "(a machine that only runs the API does not need it)",
+            "torch is not installed, so no run can train here: run `pip install --editable "
+            "'.[worker]'` in Podium's source folder (a machine with the API alone needs no torch)",
         )
     return Finding("trainer", True, "torch is installed")
 

@@ -281,8 +281,10 @@ def test_a_restore_that_fails_leaves_an_empty_place_for_the_next_try(
     # A folder where the database is to go.
     (other.data_dir / "podium.restoring").mkdir(parents=True)
 
-    with pytest.raises(Unavailable, match="cannot be restored"):
+    with pytest.raises(Unavailable, match="cannot be restored") as refused:
         restore(settings_of(other), tmp_path / "backup")
+    assert refused.value.advice is not None
+    assert refused.value.advice.startswith("Nothing was restored. Free space on the disk of ")
     (other.data_dir / "podium.restoring").rmdir()
     restore(settings_of(other), tmp_path / "backup")
 

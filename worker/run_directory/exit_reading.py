@@ -66,7 +66,7 @@ _BY_CODE = {
 
 _COMMAND = (
     "Check PODIUM_TRAINER_COMMAND and that the worker's extra is installed: "
-    "pip install 'podium[worker]'."
+    "pip install --editable '.[worker]' in Podium's source folder."
 )
 # What a process prints that got no memory, of the GPU or of the machine.
 _NO_MEMORY = re.compile(
