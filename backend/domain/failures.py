@@ -82,11 +82,11 @@ def after_crash(crashes: int, limit: int, checkpoint_step: int | None) -> str:
     """What becomes of a run that has crashed so often since its last checkpoint."""
     if crashes >= limit:
         return (
-            f"It has crashed {crashes} times without a new checkpoint, so Podium does not retry "
-            "it automatically. Fix the cause, then retry the run."
+            f"The run has crashed {crashes} times without a new checkpoint, so Podium does not "
+            "retry it automatically. Fix the cause, then retry the run."
         )
     where = "from the beginning" if checkpoint_step is None else f"from step {checkpoint_step}"
-    return f"Podium retries it automatically {where}."
+    return f"Podium retries the run automatically {where}."
 
 
 def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:

@@ -66,7 +66,8 @@ _ASKED_FOR: dict[StopReason, RunState] = {
 _SENTENCES: dict[tuple[RunState, StopReason | None], str] = {
     (S.QUEUED, None): "Waiting for a worker with free devices.",
     (S.QUEUED, StopReason.DRAIN): (
-        "Its worker shut down. The run waits for a worker and resumes from its last checkpoint."
+        "Its worker shut down. The run waits for a worker and resumes from its last checkpoint, if "
+        "it has one."
     ),
     (S.RUNNING, None): "Running.",
     (S.STOPPING, None): "Stopping at the next safe point.",
@@ -81,7 +82,7 @@ _SENTENCES: dict[tuple[RunState, StopReason | None], str] = {
     (S.FAILED, None): "Failed; the error says why and what to do.",
     (S.FAILED, StopReason.TIMEOUT): "Stopped: it ran longer than resources.timeout_s.",
     (S.CRASHED, None): (
-        "Crashed; the error says why. Podium retries it automatically; Retry queues it now."
+        "Crashed; the error says why. Podium retries the run automatically; Retry queues it now."
     ),
     (S.CANCELLED, None): "Cancelled. Retry puts the run back into the queue.",
 }
@@ -99,7 +100,7 @@ _SENTENCES_OF_SAMPLERS: dict[tuple[RunState, StopReason | None], str] = {
     ),
 }
 
-_GIVEN_UP = "Crashed; the error says why. Podium does not retry it automatically; use Retry."
+_GIVEN_UP = "Crashed; the error says why. Podium does not retry the run automatically; use Retry."
 
 
 def may_move(from_: RunState, to: RunState, reason: str | None = None) -> bool:

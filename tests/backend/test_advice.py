@@ -121,9 +121,9 @@ def test_a_loss_that_is_not_finite_asks_for_a_lower_rate() -> None:
 
 
 def test_a_crash_says_what_becomes_of_the_run() -> None:
-    assert after_crash(1, 3, 40) == "Podium retries it automatically from step 40."
-    assert after_crash(2, 3, None) == "Podium retries it automatically from the beginning."
+    assert after_crash(1, 3, 40) == "Podium retries the run automatically from step 40."
+    assert after_crash(2, 3, None) == "Podium retries the run automatically from the beginning."
     assert after_crash(3, 3, 40) == (
-        "It has crashed 3 times without a new checkpoint, so Podium does not retry it "
+        "The run has crashed 3 times without a new checkpoint, so Podium does not retry it "
         "automatically. Fix the cause, then retry the run."
     )

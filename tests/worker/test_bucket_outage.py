@@ -254,7 +254,7 @@ def test_a_run_that_cannot_begin_for_want_of_a_bucket_crashes_and_is_tried_again
     run = sqlite_floor.run(taken.run.id)
     assert (run.state, run.crashes, run.error["cause"]) == ("crashed", 1, "not_started")
     assert "could not connect to the endpoint" in run.error["message"]
-    assert "Podium retries it automatically from step 4." in run.error["advice"]
+    assert "Podium retries the run automatically from step 4." in run.error["advice"]
 
 
 class RottenDisk(Digests):

@@ -75,7 +75,7 @@ def test_a_killed_trainer_goes_on_from_its_checkpoint_and_what_lay_beyond_is_tak
     crash = floor.events(run_id, "state")[2].data["error"]
     assert "SIGKILL" in crash["message"]
     assert "memory" in crash["advice"]
-    assert "Podium retries it automatically from step 4." in crash["advice"]
+    assert "Podium retries the run automatically from step 4." in crash["advice"]
 
 
 def test_a_run_that_crashes_three_times_without_a_checkpoint_stays_crashed(

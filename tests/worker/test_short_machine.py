@@ -62,7 +62,7 @@ def test_a_machine_that_stays_short_has_the_run_tried_again(floor: Floor) -> Non
     run = floor.run(run_id)
     assert (run.state, run.crashes, run.error["cause"]) == ("crashed", 1, "not_started")
     assert "Too many open files" in run.error["message"]
-    assert "Podium retries it automatically from the beginning." in run.error["advice"]
+    assert "Podium retries the run automatically from the beginning." in run.error["advice"]
 
 
 def test_a_full_disk_is_no_shortage_that_passes(floor: Floor) -> None:

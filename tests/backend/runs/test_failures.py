@@ -37,7 +37,7 @@ def test_a_bad_end_is_told_with_its_evidence(
 
     assert (end["cause"], end["attempt"], end["message"]) == ("killed", 1, "by SIGSEGV")
     assert end["sentence"] == "The trainer was ended by a signal that Podium did not send."
-    assert end["advice"] == "Read the log. Podium retries it automatically from the beginning."
+    assert end["advice"] == "Read the log. Podium retries the run automatically from the beginning."
     assert end["resources"] == {"ran_s": 4.5, "gpu_peak_bytes": None}
     assert len(end["log"]) == LOG_LINES
     assert end["log"][-1] == {"stream": "stderr", "text": "line 299"}
@@ -60,8 +60,10 @@ def test_a_crashed_run_is_said_to_be_tried_again_only_while_it_is(
     api: TestClient, seed: Seed, database: Database
 ) -> None:
     run_id = crashed(api, seed, database, ERROR)
-    again = "Crashed; the error says why. Podium retries it automatically; Retry queues it now."
-    never = "Crashed; the error says why. Podium does not retry it automatically; use Retry."
+    again = (
+        "Crashed; the error says why. Podium retries the run automatically; Retry queues it now."
+    )
+    never = "Crashed; the error says why. Podium does not retry the run automatically; use Retry."
 
     def said() -> tuple[str, bool]:
         run = api.get(f"/runs/{run_id}").json()

@@ -73,6 +73,14 @@ describe("the question before a run is stopped", () => {
     expect(without).toContain("Retry restarts it from the beginning.");
   });
 
+  it("says what cancelling changes of a crashed run that is retried, and of one that is not", () => {
+    const told = (is_retried: boolean) => cancelPrompt(run("crashed", { is_retried })).text;
+    expect(told(true)).toContain("If you cancel it, Podium does not retry it automatically.");
+    expect(told(false)).toContain(
+      "Podium does not retry it automatically. If you cancel it, it ends as cancelled; you can still retry it.",
+    );
+  });
+
   it("says of a run that stops for another reason how it ends instead", () => {
     const pausing = run("stopping", { stop_reason: "pause", state_sentence: "Pausing." });
     expect(cancelPrompt(pausing).text).toContain(
@@ -176,7 +184,7 @@ describe("a run without files", () => {
 
   it.each([
     ["responses", "responses"],
-    ["numbers", "Curves"],
+    ["numbers", "Results"],
     ["causal_lm", "deleted"],
     ["process_model", "deleted"],
   ] as const)("tells what became of the results of a run that leaves %s", (result, where) => {

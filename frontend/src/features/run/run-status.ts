@@ -41,7 +41,9 @@ export function cancelPrompt(run: Run): CancelPrompt {
       return { text: `${run.state_sentence} ${INSTEAD}`, keep: "Keep it as it is" };
     case "crashed":
       return {
-        text: `The run crashed ${at}. If you cancel it, Podium does not retry it automatically. ${after}`,
+        text: run.is_retried
+          ? `The run crashed ${at}. If you cancel it, Podium does not retry it automatically. ${after}`
+          : `The run crashed ${at}. Podium does not retry it automatically. If you cancel it, it ends as cancelled; you can still retry it. ${after}`,
         keep: "Keep it as it is",
       };
     case "paused":
@@ -112,7 +114,7 @@ export function noFiles(run: Run): string {
   if (run.state !== "succeeded")
     return "The final model and the other results are stored when the run succeeds.";
   if (run.result === "responses") return "The generated responses are in the project's data.";
-  if (run.result === "numbers") return "The results are metrics. See the Curves tab.";
+  if (run.result === "numbers") return "The results are metrics. See the Results tab.";
   return "The files of the trained model were deleted.";
 }
 
