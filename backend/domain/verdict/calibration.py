@@ -31,4 +31,4 @@ def against_chance(n_prompts: float | None, found: Estimate) -> Judged:
     if found.value > limit:
         return "warn", "more than chance: its probabilities do not match how often favourites win"
     prompts = counted(n, "prompt")
-    return "none", f"may be chance: {prompts} can show {limit:.2g} of a calibrated model"
+    return "none", f"may be chance: on {prompts} a calibrated model can show up to {limit:.2g}"

@@ -65,7 +65,7 @@ def _resumed(resumes: Sequence[Resume]) -> Iterator[Happening]:
     if earlier:
         first, last = earlier[0].attempt, earlier[-1].attempt
         which = f"Attempt {first}" if first == last else f"Attempts {first} to {last}"
-        sentence = f"{which} ended early, too."
+        sentence = f"{which} ended early."
         yield Happening(step=earlier[-1].step, sentence=sentence)
     for attempt, step in newest:
         how = f"resumed after step {step:,}" if step else "began again at step 0"

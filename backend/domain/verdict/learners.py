@@ -10,6 +10,7 @@ from backend.domain.verdict import calibration, divergence
 from backend.domain.verdict.evidence import Z95, Change, Estimate, Evidence, change, z_of_best
 from backend.domain.verdict.measured import LAST_PART, Judged, gauge
 from backend.domain.verdict.words import (
+    EVALUATE_OFTEN,
     HOLD_OUT,
     apart,
     counted,
@@ -303,7 +304,7 @@ def _undecided(
     elif metric == "eval/accuracy":
         why, reason = "its held-out accuracy has no interval", _FEW_HELDOUT
     else:
-        why, reason = "it was evaluated only once", ""
+        why, reason = "it was evaluated only once", EVALUATE_OFTEN
     sentence = f"Nothing shows what it learned: {why}."
     return _verdict(evidence, Kind.UNJUDGED, "warn", sentence, reason, metric, gauges, None)
 

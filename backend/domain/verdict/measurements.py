@@ -117,7 +117,7 @@ def _seen(evidence: Evidence) -> str:
 
 
 def _share(won: Estimate) -> str:
-    share = f"{percent(won.value)} of the comparisons"
+    share = f"{percent(won.value)} of the pairs"
     span = won.interval
     if span is None:
         return share

@@ -24,7 +24,7 @@ def named(found: RunVerdict, evidence: Evidence) -> RunVerdict:
     newest = estimates[-1]
     told = {"reason": " ".join(filter(None, (found.reason, _sentence(newest, evidence))))}
     if found.level == "good" and _loses(newest) and newest.step == found.shipped_step:
-        lost = "but outside the run it lost more comparisons than it won"
+        lost = "but outside the run it lost more pairs than it won"
         told |= {"level": "warn", "sentence": f"{found.sentence.removesuffix('.')}, {lost}."}
     return found.model_copy(update=told)
 
@@ -38,5 +38,5 @@ def _sentence(found: Estimate, evidence: Evidence) -> str:
     judged = f" (judged by {by})" if by else ""
     return (
         f"Outside the run, the weights of step {found.step:,} won {with_span(found)} of their "
-        f"comparisons{judged}."
+        f"pairs{judged}."
     )

@@ -8,6 +8,8 @@ from backend.domain.verdict.evidence import Change, Estimate
 _MOST_DIGITS = 6
 # What to do where nothing was held out, in the words of the dialog that freezes a snapshot.
 HOLD_OUT = "Set “Held out, %” above 0 when you freeze the snapshot (API: `heldout_fraction`)"
+# What to do where a run was evaluated too seldom to show a course.
+EVALUATE_OFTEN = "Set `eval_every` to evaluate it more often."
 
 
 def shown(value: float) -> str:

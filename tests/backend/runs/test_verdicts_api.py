@@ -167,7 +167,7 @@ def test_a_win_rate_by_people_is_named_with_them(
 
     assert found["judged_by"] == "eval/reward"
     assert found["reason"].endswith(
-        "the weights of step 100 won 64 % [55, 72] of their comparisons (judged by people, 45 "
+        "the weights of step 100 won 64 % [55, 72] of their pairs (judged by people, 45 "
         "pairs against sft)."
     )
 

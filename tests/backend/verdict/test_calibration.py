@@ -37,7 +37,7 @@ def test_chance_alone_seldom_exceeds_the_limit(n: int, most: float) -> None:
     ("value", "n_prompts", "level", "note"),
     [
         (0.04, 400, "none", ""),
-        (0.166, 40, "none", "may be chance: 40 prompts can show 0.19 of a calibrated model"),
+        (0.166, 40, "none", "may be chance: on 40 prompts a calibrated model can show up to 0.19"),
         (0.166, 100, "warn", "more than chance"),
         (0.166, None, "none", "above 0.05; the number of held-out prompts is not known"),
     ],

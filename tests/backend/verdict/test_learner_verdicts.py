@@ -127,7 +127,9 @@ def test_what_is_missing_is_named_as_it_is() -> None:
     assert told(loss=[0.6]).endswith("there were no held-out records.")
     # One held-out prompt has no interval, however often it is evaluated.
     assert told(eval__accuracy=[0.5, 0.7]).endswith("its held-out accuracy has no interval.")
-    assert verdict(Method.SFT, eval__loss=[2.0]).sentence.endswith("it was evaluated only once.")
+    once = verdict(Method.SFT, eval__loss=[2.0])
+    assert once.sentence.endswith("it was evaluated only once.")
+    assert once.reason.startswith("Set `eval_every` to evaluate it more often.")
 
 
 def test_overfitting_names_the_step_to_stop_at() -> None:

@@ -170,7 +170,7 @@ def test_later_attempts_are_told_by_step_and_change_no_verdict() -> None:
     steps = [one.step for one in found.happened]
     assert steps == sorted(steps)
     told = [one.sentence for one in found.happened if one not in alone.happened]
-    assert told[0] == "Attempts 2 to 4 ended early, too."
+    assert told[0] == "Attempts 2 to 4 ended early."
     assert told[1:] == [f"Attempt {n} resumed after step {10 * (n - 2)}." for n in range(5, 10)]
     anew = judge(Method.SFT, Evidence({}, resumes=[Resume(2, 0)]))
     assert anew.happened[-1].sentence == "Attempt 2 began again at step 0."
@@ -559,7 +559,7 @@ def test_the_objective_is_named_as_the_trainer_computes_it(
     found = shipped(50, RULES | config, [0.0, 0.8, 0.75])
 
     assert f"The output is step 50, which has the best {objective}; its held" in found.reason
-    assert found.gauges[0].note == "0.05 below its best, step 50, the output"
+    assert found.gauges[0].note == "0.05 below its best evaluation, at step 50, which is the output"
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1, 1e3])

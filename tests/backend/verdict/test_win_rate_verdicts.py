@@ -43,7 +43,7 @@ def test_a_win_rate_is_named_with_who_judged_and_what_decides_stays() -> None:
     assert (found.kind, found.level, found.judged_by) == (Kind.IMPROVED, "good", "eval/reward")
     assert found.sentence == "The held-out reward rose from 0.2 to 0.6."
     assert found.reason.endswith(
-        "Outside the run, the weights of step 40 won 64 % [55, 72] of their comparisons (judged by "
+        "Outside the run, the weights of step 40 won 64 % [55, 72] of their pairs (judged by "
         "people, 45 pairs against sft)."
     )
 
@@ -53,7 +53,7 @@ def test_who_loses_is_not_shown_as_good() -> None:
 
     assert (found.kind, found.level) == (Kind.IMPROVED, "warn")
     assert found.sentence == (
-        "The held-out reward rose from 0.2 to 0.6, but outside the run it lost more comparisons "
+        "The held-out reward rose from 0.2 to 0.6, but outside the run it lost more pairs "
         "than it won."
     )
 
@@ -83,7 +83,7 @@ def test_a_win_rate_that_decides_is_not_told_twice() -> None:
     found = verdict((0, (0.45, 0.5, 0.55)), (40, (0.55, 0.64, 0.72)))
 
     assert found.judged_by == "gold/win_rate"
-    assert "of their comparisons" not in found.reason
+    assert "of their pairs" not in found.reason
 
 
 def test_without_held_out_prompts_it_is_what_is_known() -> None:
@@ -97,7 +97,7 @@ def test_without_held_out_prompts_it_is_what_is_known() -> None:
 def test_nobody_is_named_who_judged_other_steps_or_metrics() -> None:
     others = [PEOPLE._replace(first=0, last=20), PEOPLE._replace(names=["gold/reward"])]
 
-    assert verdict((40, (0.5, 0.6, 0.7)), judges=others).reason.endswith("of their comparisons.")
+    assert verdict((40, (0.5, 0.6, 0.7)), judges=others).reason.endswith("of their pairs.")
     last = PEOPLE._replace(who="two experts")
     assert "(judged by two experts)" in verdict((40, (0.5, 0.6, 0.7)), judges=[PEOPLE, last]).reason
 

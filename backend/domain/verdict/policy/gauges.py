@@ -57,8 +57,8 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
     if is_left:
         note += f"; the output is step {shipped:,}"
     if below > 0:
-        is_output = ", the output" if best.step == shipped else ""
-        note = f"{shown(below)} below its best, step {best.step:,}{is_output}"
+        is_output = ", which is the output" if best.step == shipped else ""
+        note = f"{shown(below)} below its best evaluation, at step {best.step:,}{is_output}"
     return Gauge(
         metric=judge,
         value=last.value,
@@ -92,7 +92,7 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     limit = signs.kl_limit
     since = None if limit is None else first_beyond(signs.kl_curve, limit)
     level: Level = "none" if limit is None else "good"
-    note = "no limit: no learned reward"
+    note = "no limit, because no reward term is learned"
     if limit is not None:
         note = f"below {shown(limit)}"
     if limit is not None and signs.kl > limit:
@@ -145,7 +145,7 @@ def _length(evidence: Evidence, signs: Signs) -> Gauge:
     if trend.after > high or signs.is_cut or trend.ratio < 1 / 2:
         level = "warn"
     if cut is not None and cut.after > 0:
-        note += f"; the limit cuts {percent(cut.after)}"
+        note += f"; the token limit cuts {percent(cut.after)} of the responses"
     return _course("length/mean", trend, Span(low=trend.before / 2, high=high), level, note)
 
 

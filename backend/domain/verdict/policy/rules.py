@@ -23,6 +23,7 @@ from backend.domain.verdict.policy import gauges, output
 from backend.domain.verdict.policy.signs import Signs
 from backend.domain.verdict.proxy import PROXY
 from backend.domain.verdict.words import (
+    EVALUATE_OFTEN,
     HOLD_OUT,
     amount,
     counted,
@@ -234,7 +235,7 @@ class _Policy:
             Kind.UNJUDGED,
             "warn",
             "Nothing in the run shows whether the policy got better: it was evaluated only once.",
-            ("Set `eval_every` to evaluate it more often.",),
+            (EVALUATE_OFTEN,),
         )
 
     def _turned(self) -> _Told:

@@ -159,7 +159,7 @@ class Signs:
         cut = self.evidence.trend("truncated_fraction")
         if not self.is_cut or cut is None:
             return text
-        return f"{text}, and the limit cuts {percent(cut.after)} of them"
+        return f"{text}, and the token limit cuts {percent(cut.after)} of them"
 
     def happened(self) -> list[Happening]:
         """The signs that hold, each with the step since which it does."""
