@@ -22,7 +22,8 @@ export function UnsentOf({ userId }: { userId: string }) {
         <b>
           {countOf(items)} of yours {items.length === 1 ? "is" : "are"} not sent.
         </b>{" "}
-        This browser keeps it. Download it for whoever leads the project.
+        This browser keeps {items.length === 1 ? "it" : "them"}. Download{" "}
+        {items.length === 1 ? "it" : "them"} for whoever leads the project.
       </span>
       <Download items={items} />
     </div>

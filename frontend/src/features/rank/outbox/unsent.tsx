@@ -6,13 +6,7 @@ import { outbox, useOutbox } from "./browser-outbox";
 import { Download } from "./download";
 import type { Reviewed } from "./outbox";
 import { countOf, isSkip, type Unsent } from "./unsent-item";
-
-const REASONS = {
-  offline:
-    "Podium cannot be reached. What is not sent is saved in this browser and will be sent automatically.",
-  "signed-out":
-    "You are signed out. What is not sent is saved in this browser and will be sent when you have signed in again.",
-} as const;
+import { whereRejected, whyWaiting } from "./unsent-words";
 
 const IN_REVIEW: Readonly<Record<Reviewed["reason"], string>> = {
   late: "Your lease had expired, and others had taken the comparison.",
@@ -41,7 +35,7 @@ export function UnsentNotes({ userId }: { userId: string }) {
         <div className="note warn">
           <Icon name={status === "offline" ? "alert" : "lock"} />
           <span className="grow">
-            <b>{countOf(waiting)} not sent yet.</b> {REASONS[status]}
+            <b>{countOf(waiting)} not sent yet.</b> {whyWaiting(status, outbox.isWithoutRoom)}
           </span>
           <Download items={waiting} />
           <button type="button" className="btn" onClick={() => void outbox.flush()}>
@@ -62,8 +56,8 @@ function RefusedNote({ item }: { item: Unsent }) {
     <div className="note bad">
       <Icon name="alert" />
       <span className="grow">
-        <b>A {isSkip(item) ? "skip" : "judgment"} was rejected.</b> {item.refusal} It stays in this
-        browser until you discard it.
+        <b>A {isSkip(item) ? "skip" : "judgment"} was rejected.</b> {item.refusal}{" "}
+        {whereRejected(outbox.isWithoutRoom)}
       </span>
       <Download items={[item]} />
       <button type="button" className="btn" onClick={() => void outbox.retry(item.key)}>

@@ -36,10 +36,10 @@ describe("who gets no comparison", () => {
   it("is not told so while a judgment is on its way, whose lease is none elsewhere", () => {
     const { lines, isDone } = waitedFor(progress({ open: 1, held: 1 }), [JUDGMENT]);
     expect(isDone).toBe(false);
-    expect(lines[0]).toBe("1 judgment of yours is on the way.");
+    expect(lines[0]).toBe("1 judgment of yours is not sent yet.");
     expect(lines).toHaveLength(2);
     const both = waitedFor(progress({ open: 2, held: 2 }), [JUDGMENT, SKIP]);
-    expect(both.lines[0]).toBe("1 judgment and 1 skip of yours are on the way.");
+    expect(both.lines[0]).toBe("1 judgment and 1 skip of yours are not sent yet.");
     expect(both.lines).toHaveLength(2);
   });
   it("is told that nothing has begun where there is no comparison", () => {

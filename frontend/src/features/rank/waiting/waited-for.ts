@@ -27,7 +27,7 @@ export function waitedFor(progress: AnnotationProgress, unsent: readonly Unsent[
   }
   const held = Math.max(0, progress.held - unsent.length);
   const lines = [
-    unsent.length > 0 && `${countOf(unsent)} of yours ${isOrAre(unsent.length)} on the way.`,
+    unsent.length > 0 && `${countOf(unsent)} of yours ${isOrAre(unsent.length)} not sent yet.`,
     others > 0 &&
       `${plural(others, "comparison")} ${isOrAre(others)} with other annotators; unjudged ones come back.`,
     held > 0 &&

@@ -1,0 +1,18 @@
+/** Why something is not sent yet, and where it is until then. Pure. */
+import type { OutboxStatus } from "./outbox";
+
+/** `isWithoutRoom`: the browser has no room for what is not sent, so this tab alone has it. */
+export function whyWaiting(
+  status: Extract<OutboxStatus, "offline" | "signed-out">,
+  isWithoutRoom: boolean,
+): string {
+  const saved = isWithoutRoom ? "" : "is saved in this browser and ";
+  const from = isWithoutRoom ? " from this tab" : "";
+  return status === "offline"
+    ? `Podium cannot be reached. What is not sent ${saved}will be sent automatically${from}.`
+    : `You are signed out. What is not sent ${saved}will be sent${from} when you have signed in again.`;
+}
+
+/** Where an item stays that the server has rejected. */
+export const whereRejected = (isWithoutRoom: boolean): string =>
+  `It stays in this ${isWithoutRoom ? "tab" : "browser"} until you discard it.`;
