@@ -12,6 +12,8 @@ Steps = Mapping[str, int | None]
 def why_open(groups: Sequence[Sequence[Draw]], steps: Steps) -> list[str]:
     """Say of each group why its values cannot be compared yet; empty = they can.
 
+    A reason names no group, because groups with the same reason are listed with it together.
+
     `groups`: the runs that count; `steps`: of those that have a value, the step that it is of.
     Groups of other lengths are compared, because that is how they were planned.
     """
@@ -34,14 +36,14 @@ def _why_of_one(group: Sequence[Draw], steps: Steps) -> str:
         return f"{_having(unmeasured, len(group))} no value"
     found = sorted({step for one in group if (step := steps[one.run]) is not None})
     if len(found) > 1:
-        return f"its seeds were measured at steps {_listed(found)}"
+        return f"the seeds were measured at steps {_listed(found)}"
     return ""
 
 
 def _having(n: int, size: int) -> str:
     if size == 1:
-        return "its only seed has"
-    return f"{n} of its {size} seeds {'has' if n == 1 else 'have'}"
+        return "the only seed has"
+    return f"{n} of {size} seeds {'has' if n == 1 else 'have'}"
 
 
 def _common_steps(groups: Sequence[Sequence[Draw]], steps: Steps) -> Mapping[int, int | None]:
@@ -63,7 +65,7 @@ def _why_beside_others(
     step, expected = steps[group[0].run], common[group[0].steps]
     if step is None or expected is None or step == expected:
         return ""
-    return f"it was measured at step {step:,}, others at step {expected:,}"
+    return f"measured at step {step:,}, others at step {expected:,}"
 
 
 def _listed(steps: Sequence[int]) -> str:

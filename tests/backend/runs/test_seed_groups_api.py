@@ -299,9 +299,9 @@ def test_a_run_that_continues_another_is_its_seed(
 @pytest.mark.parametrize(
     ("state", "rewards", "why"),
     [
-        ("failed", [0.0], "1 of its 3 seeds has not succeeded (1 failed)"),
-        ("running", [0.0, 1.0, 9.0], "1 of its 3 seeds has not succeeded (1 running)"),
-        ("succeeded", [0.0, 1.0], "its seeds were measured at steps 10 and 20"),
+        ("failed", [0.0], "1 of 3 seeds has not succeeded (1 failed)"),
+        ("running", [0.0, 1.0, 9.0], "1 of 3 seeds has not succeeded (1 running)"),
+        ("succeeded", [0.0, 1.0], "the seeds were measured at steps 10 and 20"),
     ],
 )
 def test_values_of_runs_that_came_to_different_ends_decide_nothing(
@@ -327,7 +327,7 @@ def test_groups_of_another_length_are_compared_where_that_was_the_plan(
     short = [made(api, database, seed, n, [0.0, 1.0 + n], steps=10) for n in range(3)]
 
     answer = asked(api, [*long, *short])
-    assert answer["groups"][1]["why_open"] == "it was measured at step 10, others at step 20"
+    assert answer["groups"][1]["why_open"] == "measured at step 10, others at step 20"
     assert answer["differences"] == []
 
     with database.write() as session:

@@ -159,7 +159,7 @@ test("a reward model that judges what it has trained decides nothing in green", 
 });
 
 test("groups that have not come to one end are named with the reason", () => {
-  const why = "1 of its 3 seeds has not succeeded (1 running)";
+  const why = "1 of 3 seeds has not succeeded (1 running)";
   const said = (n: number) => {
     const groups = [null, null, null].slice(0, n).map(group);
     const last = { ...group(null), why_open: why };

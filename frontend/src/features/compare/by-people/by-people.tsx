@@ -50,7 +50,7 @@ function WinRate({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Ru
           Win rate {number(rate)}{" "}
           {interval === null ? "(one prompt: no interval)" : `${between(interval)}, 95 % by prompt`}
           : {plural(found.won, "judgment")} won, {number(found.tied)} tied, {number(found.lost)}{" "}
-          lost, of {plural(found.judged, "pair")}
+          lost, on {plural(found.judged, "pair")}
           {found.left_out > 0 &&
             `; ${plural(found.left_out, "judgment")} ranked at most one of the two`}
           .

@@ -15,7 +15,7 @@ import { MeasuredApart } from "@/features/compare/measured-apart";
 import { SAME_PROMPT_ID } from "@/features/compare/same-prompt/same-prompt";
 import { useView } from "@/features/compare/view";
 
-import { measuresOf, missingMeasures, type Measure } from "./measures";
+import { isGold, measuresOf, missingMeasures, type Measure } from "./measures";
 import { pathsOf, type Known } from "./paths";
 
 const POINTS = 300;
@@ -74,9 +74,17 @@ function Missing({ runs }: { runs: readonly Run[] }) {
   return (
     <p className="small muted missing">
       Not recorded by these runs:{" "}
-      {missing.map(({ title, name }) => `${title} (${name})`).join(", ")}. Attach what was measured
-      outside the runs with <code>POST /runs/ID/metrics</code>; <i>By people</i>, where two generate
-      runs are compared, attaches the win rate that people gave.
+      {missing.map(({ title, name }) => `${title} (${name})`).join(", ")}.
+      {missing.some(isGold) && (
+        <>
+          {" "}
+          Gold measures come from outside the runs: attach them with{" "}
+          <code>POST /runs/ID/metrics</code>; <i>By people</i>, where two generate runs are
+          compared, attaches the win rate that people gave.
+        </>
+      )}
+      {!missing.every(isGold) &&
+        " The held-out reward needs held-out prompts: set “Held out, %” above 0 when you freeze the snapshot."}
     </p>
   );
 }

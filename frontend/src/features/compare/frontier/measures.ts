@@ -40,6 +40,9 @@ export function measuresOf(runs: readonly Run[]): readonly Measure[] {
   );
 }
 
+/** Whether it is measured outside the runs and attached to them. */
+export const isGold = ({ name }: Measure): boolean => goldOf([name]).length > 0;
+
 /** The evaluations that none of the runs has. */
 export const missingMeasures = (runs: readonly Run[]): readonly Measure[] =>
   WANTED.filter(({ name }) => !names(runs).has(name));
