@@ -106,9 +106,9 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Refused asked={pins} />
         {run.pruned_at === null && (
           <p className="card-title small muted">
-            {bestElsewhere(run)} Podium keeps the {newestKept(run)}, the newest one that was the
-            best so far when it was saved, those that a clone will start from, and those that you
-            pin. Pinned checkpoints stay even when an archived run is pruned.
+            {bestElsewhere(run)} Podium keeps the {newestKept(run)}, the latest one whose evaluation
+            was the best up to its step, those that a clone will start from, and those that you pin.
+            Pinned checkpoints stay even when an archived run is pruned.
           </p>
         )}
       </section>

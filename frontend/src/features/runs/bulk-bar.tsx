@@ -145,7 +145,8 @@ export function BulkBar(props: {
           }
         >
           <p>
-            Those that train stop at their next safe point. Retry brings a cancelled run back.
+            Running runs stop at their next safe point. Those that train write a checkpoint first;
+            generate and evaluate runs lose their work so far. Retry queues a cancelled run again.
             {cancellable.length < runs.length &&
               ` ${plural(runs.length - cancellable.length, "chosen run")} cannot be cancelled.`}
           </p>

@@ -8,7 +8,7 @@ import { Copyable } from "@/components/text/copyable";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
 import { fitting } from "@/features/new-run/config/initial-config";
 import { emptyWord, isObject, type FieldOf } from "@/features/new-run/config/schema";
-import { ago, plural, shortHash, shortId, words } from "@/lib/format";
+import { ago, number, plural, shortHash, shortId, words } from "@/lib/format";
 
 import { useForm } from "./form-context";
 
@@ -107,7 +107,7 @@ function contents(snapshot: Snapshot): string {
   const count = (split: string) => snapshot.counts[split]?.[noun] ?? 0;
   const heldOut = count("heldout");
   const trained = plural(count("train"), noun.slice(0, -1));
-  return `${trained} to train on${heldOut > 0 ? `, ${heldOut} held out` : ""}`;
+  return `${trained} to train on${heldOut > 0 ? `, ${number(heldOut)} held out` : ""}`;
 }
 
 function Chosen({ one }: { one: Model | Snapshot }) {

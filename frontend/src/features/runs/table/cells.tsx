@@ -57,12 +57,16 @@ function TheMethod({ run }: { run: Run }) {
 /** A run is judged in lists once it has ended: until then the verdict would change all the time. */
 function TheVerdict({ run }: { run: Run }) {
   if (run.verdict !== null) return <VerdictPill verdict={run.verdict} />;
+  const [text, title] =
+    run.finished_at === null
+      ? [
+          "when it ends",
+          "The verdict appears here when the run has ended. The page of the run has one now.",
+        ]
+      : ["not judged yet", "This list has no verdict of the run yet. The page of the run has one."];
   return (
-    <span
-      className="small faint"
-      title="The verdict appears here when the run has ended; the page of the run has one now."
-    >
-      {run.finished_at === null ? "when it ends" : "not judged yet"}
+    <span className="small faint" title={title}>
+      {text}
     </span>
   );
 }

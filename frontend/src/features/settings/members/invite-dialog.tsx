@@ -90,7 +90,7 @@ export function InviteDialog(props: { projectId: string; user: User; onClose: ()
           <span className={tooMany ? "wrong" : "hint"}>
             {tooMany
               ? `These are ${people.length} people; at most ${MOST_AT_ONCE} can be invited at once.`
-              : "No mail is sent: you get a link for each person and pass it on. An address is what the person signs in with."}
+              : "No mail is sent: you get a link for each person and pass it on. If you add an e-mail address, the person signs in with it."}
           </span>
         </div>
         <div className="field">
