@@ -37,7 +37,8 @@ class MethodSpec:
     """One method.
 
     `loop` is the dotted name of a function of the trainer that is called with the run and the
-    config. `result` is what a run leaves: a model of a kind, or records of a kind.
+    config. `result` is what a run leaves: a model of a kind, or records of a kind. `logs_samples`:
+    whether a run logs samples, which people can read while it runs or afterwards.
     """
 
     title: str
@@ -45,6 +46,7 @@ class MethodSpec:
     loop: str
     result: ModelKind | Records
     next_steps: tuple[NextStep, ...] = ()
+    logs_samples: bool = False
 
     @property
     def is_sampler(self) -> bool:
@@ -95,6 +97,7 @@ METHODS: Mapping[str, MethodSpec] = {
             NextStep(ModelKind.CAUSAL_LM, "Optimize as policy", is_main=True),
             NextStep(ModelKind.REWARD_MODEL, "Train a policy with it", is_main=True),
         ),
+        logs_samples=True,
     ),
     Method.GENERATE: MethodSpec(
         title="Generate responses",
@@ -102,6 +105,7 @@ METHODS: Mapping[str, MethodSpec] = {
         loop="worker.trainer.methods.generate.generate",
         result=Records.RESPONSES,
         next_steps=(NextStep(ModelKind.CAUSAL_LM, "Sample responses"),),
+        logs_samples=True,
     ),
     Method.EVALUATE: MethodSpec(
         title="Evaluate",
@@ -109,6 +113,7 @@ METHODS: Mapping[str, MethodSpec] = {
         loop="worker.trainer.methods.evaluate.evaluate",
         result=Records.NUMBERS,
         next_steps=(NextStep(ModelKind.CAUSAL_LM, "Evaluate"),),
+        logs_samples=True,
     ),
 }
 

@@ -128,6 +128,9 @@ class RunAnswer(ApiAnswer):
     result: ModelKind | Records = Field(
         description="What the run leaves: a model of this kind, or these records."
     )
+    logs_samples: bool = Field(
+        description="Whether runs of this method log samples, which `GET /runs/{id}/samples` lists."
+    )
     state: RunState
     state_sentence: str = Field(description="The state and its reason in one sentence.")
     is_retried: bool = Field(

@@ -41,6 +41,16 @@ def test_a_method_is_one_variant_of_the_config_and_one_loop(method: str) -> None
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_a_method_is_said_to_log_samples_if_its_loop_does(method: str) -> None:
+    file = Path(inspect.getfile(inspect.unwrap(loop_of(method))))
+    of_package = file.parent.name == method
+    files = file.parent.glob("*.py") if of_package else [file]
+
+    logs = any("events.sample(" in one.read_text(encoding="utf-8") for one in files)
+    assert METHODS[method].logs_samples == logs
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_a_next_step_puts_the_model_where_one_of_its_kind_fits(method: str) -> None:
     fields = wanted(METHODS[method].config)
 

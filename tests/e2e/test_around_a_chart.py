@@ -61,6 +61,9 @@ def test_a_chart_tells_what_happened_is_pinned_and_seen_in_full(
     run_page: str, open_page: OpenPage, axe: str
 ) -> None:
     page = open_page(run_page)
+    expect(page.locator(".alert")).to_contain_text("Too far.")
+    # A run of this method logs no samples that the alert could lead to.
+    expect(page.get_by_role("link", name="Read samples")).to_have_count(0)
     signs = card(page, "loss").get_by_role("group", name="Markers").get_by_role("button")
     expect(signs).to_have_count(2)
     signs.first.focus()

@@ -77,7 +77,7 @@ def of(session: Session, rows: Sequence[Run]) -> list[RunAnswer]:
 
 
 def _answer(run: Run, **beside: object) -> RunAnswer:
-    state = RunState(run.state)
+    state, spec = RunState(run.state), METHODS[run.method]
     again = supervision.is_tried_again(run)
     reason = StopReason(run.stop_reason) if run.stop_reason else None
     shown = {name: getattr(run, name) for name in _SHOWN}
@@ -89,7 +89,8 @@ def _answer(run: Run, **beside: object) -> RunAnswer:
             "notes": None,
             "verdict": _verdict(run),
             "estimator": run.config.get("estimator"),
-            "result": METHODS[run.method].result,
+            "result": spec.result,
+            "logs_samples": spec.logs_samples,
             "state_sentence": run_state.sentence(
                 state, reason, method=run.method, is_tried_again=again
             ),

@@ -3295,6 +3295,11 @@ export interface components {
              * @description What the run leaves: a model of this kind, or these records.
              */
             result: components["schemas"]["ModelKind"] | components["schemas"]["Records"];
+            /**
+             * Logs Samples
+             * @description Whether runs of this method log samples, which `GET /runs/{id}/samples` lists.
+             */
+            logs_samples: boolean;
             state: components["schemas"]["RunState"];
             /**
              * State Sentence

@@ -149,7 +149,8 @@ def test_methods_say_what_a_run_leaves_and_what_a_model_offers(api: TestClient, 
     assert {"kind": "reward_model", "field": "reward.terms.0.model", "is_main": True} | {
         "label": "Train a policy with it"
     } in methods["policy_gradient"]["next_steps"]
-    assert api.post("/runs", json=seed.body(seed.sft())).json()["result"] == "causal_lm"
+    run = api.post("/runs", json=seed.body(seed.sft())).json()
+    assert (run["result"], run["logs_samples"]) == ("causal_lm", False)
 
 
 def test_methods_say_what_their_metrics_mean(api: TestClient) -> None:

@@ -1,16 +1,18 @@
 /** Open alerts of the run, newest first, one per rule: what a researcher should look at now. */
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "react-router";
 
 import { eventsQuery } from "@/api/runs";
-import type { RunEvent } from "@/api/types";
+import type { Run, RunEvent } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Sentence } from "@/components/text/sentence";
 import { number, sentence } from "@/lib/format";
 
 import { titleOf } from "./alert-title";
+import { ReadSamples } from "./samples/read-samples";
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+const stepOf = ({ data: { step } }: RunEvent) => (typeof step === "number" ? step : undefined);
 
 /** The newest of each rule that is more than information. */
 export function openAlerts(events: readonly RunEvent[]): RunEvent[] {
@@ -22,20 +24,20 @@ export function openAlerts(events: readonly RunEvent[]): RunEvent[] {
 }
 
 export function Alerts({
-  runId,
+  run,
   fresh,
-  to,
+  base,
 }: {
-  runId: string;
+  run: Run;
   fresh: readonly RunEvent[];
-  to: string;
+  base: string;
 }) {
-  const kept = useQuery(eventsQuery(runId));
+  const kept = useQuery(eventsQuery(run.id));
   const alerts = openAlerts([...(kept.data ?? []), ...fresh]);
   return (
     <>
       {alerts.map((alert) => {
-        const step = alert.data["step"];
+        const step = stepOf(alert);
         const isError = alert.data["level"] === "error";
         return (
           <div key={alert.seq} className={`note ${isError ? "bad" : "warn"} alert`} role="alert">
@@ -43,14 +45,9 @@ export function Alerts({
             <span className="grow">
               <b>{titleOf(text(alert.data["rule"]))}.</b>{" "}
               <Sentence text={sentence(text(alert.data["message"]))} />
-              {typeof step === "number" && <span className="mono small"> step {number(step)}</span>}
+              {step !== undefined && <span className="mono small"> step {number(step)}</span>}
             </span>
-            <Link
-              className="btn"
-              to={`${to}/samples${typeof step === "number" ? `?step=${step}` : ""}`}
-            >
-              See samples
-            </Link>
+            <ReadSamples run={run} base={base} step={step} className="btn" />
           </div>
         );
       })}

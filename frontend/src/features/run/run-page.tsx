@@ -20,6 +20,7 @@ import { RunHeader } from "./header/run-header";
 import { EventsTab } from "./history/events-tab";
 import { LogsTab } from "./logs-tab";
 import { PromptsTab } from "./prompts/prompts-tab";
+import { samplesAddress } from "./samples/samples-address";
 import { SamplesTab } from "./samples/samples-tab";
 import { mayMoveOn } from "./run-status";
 import { SetsCard, useShownMetrics } from "./sets/sets-card";
@@ -83,7 +84,7 @@ function LoadedRun({ run }: { run: Run }) {
       <RunHeader run={run} status={live.status} />
       <VerdictCard run={run} base={base} />
       <Notes run={run} mayChange={mayChange} />
-      <Alerts runId={run.id} fresh={live.alerts} to={base} />
+      <Alerts run={run} fresh={live.alerts} base={base} />
       <Tabs
         label="Parts of the run"
         links={TABS.filter(([name]) => !OF_POLICIES.has(name) || "kl" in run.config).map(
@@ -111,6 +112,7 @@ function Tab(props: TabProps) {
   const { run, live, curves, base } = props;
   const shownElsewhere = useShownMetrics(run);
   const navigate = useNavigate();
+  const pick = (step: number) => void navigate(samplesAddress(run, base, step) ?? base);
   switch (props.tab) {
     case "frontier":
       return <RewardVsKlTab run={run} live={curves.live} tick={curves.tick} />;
@@ -138,7 +140,7 @@ function Tab(props: TabProps) {
             isLoaded={curves.isLoaded}
             isWaiting={WAITING.has(run.state)}
             shownElsewhere={shownElsewhere}
-            onPick={(step) => void navigate(`${base}/samples?step=${step}`)}
+            onPick={samplesAddress(run, base) === null ? undefined : pick}
           />
         </>
       );

@@ -6,7 +6,8 @@ import { ago, duration, number } from "@/lib/format";
 const OVER: ReadonlySet<Run["state"]> = new Set(["succeeded", "failed", "cancelled"]);
 
 /** A run that trains nothing writes no checkpoint: each attempt begins again. */
-const isSampler = ({ result }: Run): boolean => result === "responses" || result === "numbers";
+export const isSampler = ({ result }: Pick<Run, "result">): boolean =>
+  result === "responses" || result === "numbers";
 
 /** Whether there is more to come by itself: a crashed run is tried again, a failed one is not. */
 export function mayMoveOn(state: Run["state"]): boolean {

@@ -21,7 +21,8 @@ export interface CurvesTabProps {
   readonly tick: number;
   readonly isLoaded: boolean;
   readonly isWaiting: boolean;
-  readonly onPick: (step: number) => void;
+  /** A step was clicked. */
+  readonly onPick: ((step: number) => void) | undefined;
   /** Metrics that another part of the page shows. */
   readonly shownElsewhere: ReadonlySet<string>;
 }
@@ -72,7 +73,7 @@ export function CurvesTab(props: CurvesTabProps) {
         isSearched={wanted.trim() !== ""}
         shared={{
           ...{ run, tick, view, markers: markers.shown },
-          ...(view.axis === "step" && { onPick: props.onPick }),
+          ...(view.axis === "step" && props.onPick !== undefined && { onPick: props.onPick }),
         }}
       />
       <Distributions

@@ -53,7 +53,7 @@ export function SamplesTab({ run }: { run: Run }) {
     <Loaded query={query} lines={8}>
       {(data) =>
         data.kinds.length === 0 ? (
-          <NoSamples />
+          <NoSamples run={run} />
         ) : (
           <section className="card samples">
             <Toolbar data={data} asked={asked} />
@@ -66,12 +66,18 @@ export function SamplesTab({ run }: { run: Run }) {
   );
 }
 
-function NoSamples() {
+function NoSamples({ run }: { run: Run }) {
   return (
     <section className="card">
       <Empty icon="note" title="No samples">
-        policy_gradient, generate and evaluate runs log some responses with their scores. The
-        section <code>log</code> of the config sets how many.
+        {run.logs_samples ? (
+          <>
+            This run has logged no response so far. The section <code>log</code> of its config sets
+            how many it logs.
+          </>
+        ) : (
+          "Runs of this method sample no responses, so they log none."
+        )}
       </Empty>
     </section>
   );

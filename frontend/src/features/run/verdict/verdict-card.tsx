@@ -2,7 +2,6 @@
 import "./verdict.css";
 
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "react-router";
 
 import { verdictQuery } from "@/api/runs";
 import type { Run, RunVerdict } from "@/api/types";
@@ -12,6 +11,7 @@ import { Sentence } from "@/components/text/sentence";
 import { VerdictPill } from "@/components/verdict-pill";
 import { number } from "@/lib/format";
 
+import { ReadSamples } from "../samples/read-samples";
 import { GaugeCard } from "./gauge";
 
 function useVerdict(run: Run) {
@@ -47,10 +47,8 @@ export function VerdictCard({ run, base }: { run: Run; base: string }) {
       </div>
       <div className="aside">
         <VerdictPill verdict={verdict} />
-        {run.result !== "numbers" && verdict.kind !== "waiting" && !isEmpty(verdict) && (
-          <Link className="btn" to={`${base}/samples`}>
-            Read samples
-          </Link>
+        {verdict.kind !== "waiting" && !isEmpty(verdict) && (
+          <ReadSamples run={run} base={base} className="btn" />
         )}
       </div>
     </section>
@@ -71,13 +69,13 @@ export function VerdictDetails({ run, base }: { run: Run; base: string }) {
         </ul>
       )}
       {verdict.happened.length > 0 && (
-        <Happened happened={verdict.happened} base={base} canRead={run.result !== "numbers"} />
+        <Happened happened={verdict.happened} run={run} base={base} />
       )}
     </>
   );
 }
 
-function Happened(props: { happened: RunVerdict["happened"]; base: string; canRead: boolean }) {
+function Happened(props: { happened: RunVerdict["happened"]; run: Run; base: string }) {
   return (
     <section className="card happened" aria-label="What happened">
       <h2>What happened</h2>
@@ -86,11 +84,7 @@ function Happened(props: { happened: RunVerdict["happened"]; base: string; canRe
           <li key={`${one.step} ${one.sentence}`} className={one.level}>
             <span className="mono faint">{number(one.step)}</span>
             <span>{one.sentence}</span>
-            {props.canRead && (
-              <Link className="small" to={`${props.base}/samples?step=${one.step}`}>
-                Samples
-              </Link>
-            )}
+            <ReadSamples run={props.run} base={props.base} step={one.step} className="small" />
           </li>
         ))}
       </ol>

@@ -25,7 +25,7 @@ interface DistributionsProps {
   readonly isSearched: boolean;
   readonly view: View;
   /** A step was clicked. */
-  readonly onPick: (step: number) => void;
+  readonly onPick: ((step: number) => void) | undefined;
 }
 
 export function Distributions(props: DistributionsProps) {
