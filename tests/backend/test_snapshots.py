@@ -218,6 +218,22 @@ def test_a_format_that_cannot_hold_a_kind_is_refused(api: TestClient, project: s
     assert "native, trl, openrlhf" in refused.json()["advice"]
 
 
+def test_the_largest_page_of_lines_says_that_there_are_more(api: TestClient, project: str) -> None:
+    lines = "".join(json.dumps({"prompt": f"p{n}"}) + "\n" for n in range(501))
+    path = f"/projects/{project}/imports?kind=prompts"
+    headers = {"Content-Type": "application/x-ndjson"}
+    api.post(path, content=lines, headers=headers).raise_for_status()
+    snapshot = freeze(api, project, "prompts").json()
+    total = sum(counts["records"] for counts in snapshot["counts"].values())
+    address = f"/snapshots/{snapshot['id']}/lines"
+
+    first = api.get(address, params={"limit": 500}).json()
+    rest = api.get(address, params={"limit": 500, "cursor": first["next_cursor"]}).json()
+
+    assert [len(first["items"]), len(rest["items"])] == [500, total - 500]
+    assert rest["next_cursor"] is None
+
+
 def test_lines_are_shown_page_by_page_and_archived_snapshots_leave_the_list(
     api: TestClient, project: str
 ) -> None:

@@ -175,15 +175,23 @@ def recorded_sha256(session: Session, snapshot_id: str) -> str | None:
 
 
 def lines(
-    session: Session, snapshot_id: str, *, split: Split | None = None, after: int = -1
+    session: Session,
+    snapshot_id: str,
+    *,
+    split: Split | None = None,
+    after: int = -1,
+    at_most: int | None = None,
 ) -> Sequence[tuple[int, str]]:
-    """The next few hundred (position, line) beyond `after`, in order; empty at the end."""
+    """The next (position, line) beyond `after`, in order; empty at the end.
+
+    There are at most `at_most`, a few hundred if that is None.
+    """
     statement = select(SnapshotLine.position, SnapshotLine.line).where(
         SnapshotLine.snapshot_id == snapshot_id, SnapshotLine.position > after
     )
     if split:
         statement = statement.where(SnapshotLine.split == split)
-    rows = session.execute(statement.order_by(SnapshotLine.position).limit(BATCH))
+    rows = session.execute(statement.order_by(SnapshotLine.position).limit(at_most or BATCH))
     return [(row[0], row[1]) for row in rows]
 
 
@@ -200,7 +208,8 @@ def line_page(
 ) -> Listing[SnapshotLineAnswer]:
     """Frozen records to look at, in order of position. Raises InvalidInput for a foreign cursor."""
     after = -1 if page.cursor is None else number_in(page.cursor)
-    found = lines(session, snapshot_id, split=split, after=after)
+    # One more than is shown says whether there is a next page.
+    found = lines(session, snapshot_id, split=split, after=after, at_most=page.limit + 1)
     shown = found[: page.limit]
     items = [_line(position, json.loads(line)) for position, line in shown]
     return Listing(items=items, next_cursor=f"n{shown[-1][0]}" if len(found) > len(shown) else None)
