@@ -4,7 +4,7 @@ Used by the rules of each method in this folder.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import NormalDist, fmean
@@ -56,12 +56,11 @@ class Resume(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """Who judged these metrics from the first to the last of these steps, outside the run."""
+    """Who judged these metrics at these steps, outside the run; "" = that was not said."""
 
     who: str
     names: Sequence[str]
-    first: int
-    last: int
+    steps: Container[int]
 
 
 class Sides(NamedTuple):
@@ -121,12 +120,10 @@ class Evidence:
 
     def judge_of(self, name: str, step: int) -> str | None:
         """Who judged a metric at a step, as far as that was said; of several the last."""
-        said = (
-            one.who
-            for one in reversed(self.judges)
-            if name in one.names and one.first <= step <= one.last
+        of_it = (
+            one.who for one in reversed(self.judges) if name in one.names and step in one.steps
         )
-        return next(said, None)
+        return next(of_it, "") or None
 
     def trend(self, name: str) -> "Trend | None":
         """How a metric moved over the run; None with too few points to say."""

@@ -13,14 +13,10 @@ from backend.errors import InvalidInput
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
 from backend.schemas.vocabulary import Method, RunState
-from backend.store.metrics import points, times, tokens, verdicts
+from backend.store.metrics import judges, points, times, tokens, verdicts
 from backend.store.runs import events as run_events
 from backend.store.runs import runs
-from backend.store.runs.events import NewEvent
 from backend.store.tables.runs import Run
-
-# Of one event; more are known by the points themselves.
-_MOST_NAMES = 10
 
 
 def append(
@@ -35,7 +31,7 @@ def append(
     """Store results of evaluations made elsewhere; returns how many values.
 
     Each has the tokens and the time that the trainer had at its step; the time is `at` if the
-    trainer has said nothing yet. Who judged is told by an event of the run, if it is said.
+    trainer has said nothing yet. Who judged is told by events of the run; see `judges`.
     `moments` are these times, which `moments_of` finds outside of the write turn.
 
     Raises InvalidInput for a name that does not start with gold/ or outside/, and for a step that
@@ -67,9 +63,7 @@ def append(
         for point in measured
     ]
     stored = points.append(session, run_id, points.OUTSIDE_ATTEMPT, lines, at=at)
-    if judge:
-        told = {"judge": judge, "names": names[:_MOST_NAMES], "steps": [min(steps), max(steps)]}
-        run_events.append(session, run_id, [NewEvent("judged", told)], at=at)
+    run_events.append(session, run_id, judges.said(session, run_id, judge, measured), at=at)
     verdicts.keep(session, run_id)
     return stored
 

@@ -16,17 +16,17 @@ from sqlalchemy.orm import Session
 from backend.domain.dotted_path import value_at
 from backend.domain.run_state import ENDED
 from backend.domain.verdict import win_rate
-from backend.domain.verdict.evidence import Evidence, Judge, Point, Resume, Sides
+from backend.domain.verdict.evidence import Evidence, Point, Resume, Sides
 from backend.domain.verdict.judging import PREFIXES, is_looked_at, judge
 from backend.schemas.metrics.verdicts import RunVerdictAnswer
 from backend.schemas.runs import Series
 from backend.schemas.vocabulary import Method, RunState, Split
 from backend.store.data import snapshots
-from backend.store.metrics import curves
+from backend.store.metrics import curves, judges
 from backend.store.metrics.curves import MOST_BUCKETS, Window
-from backend.store.runs import runs
+from backend.store.runs import events, runs
 from backend.store.tables.models import Model
-from backend.store.tables.runs import IS_JUDGED, IS_START, Run, RunEvent
+from backend.store.tables.runs import IS_START, Run
 
 # What steps measure comes as so many means of neighbouring steps; whole, if its points are at most
 # twice as many.
@@ -49,7 +49,7 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
     n_heldout = _held_out(session, rows)
     sides = _sides(session, rows)
     learners = _learners(session, rows)
-    judges = _judges(session, [run.id for run in rows if win_rate.METRIC in run.summary])
+    said = judges.of_runs(session, [run.id for run in rows if win_rate.METRIC in run.summary])
 
     def evidence(run: Row[Any]) -> Evidence:
         return Evidence(
@@ -60,7 +60,7 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
             shipped_step=shipped.get(run.id),
             resumes=resumes[run.id],
             n_heldout=n_heldout.get(run.id),
-            judges=judges[run.id],
+            judges=said[run.id],
             sides=sides.get(run.id),
             has_trained_on_it=value_at(run.config, "prompts.id") in learners.get(run.id, ()),
         )
@@ -136,23 +136,9 @@ def _learners(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, set[st
 def _resumes(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[Resume]]:
     """Where each attempt after the first went on, by run."""
     found: defaultdict[str, list[Resume]] = defaultdict(list)
-    if run_ids:
-        columns = select(RunEvent.run_id, RunEvent.data)
-        starts = columns.where(RunEvent.run_id.in_(run_ids), IS_START)
-        for run_id, data in session.execute(starts.order_by(RunEvent.run_id, RunEvent.seq)):
-            if data["attempt"] > 1:
-                found[run_id].append(Resume(data["attempt"], data["step"]))
-    return found
-
-
-def _judges(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[Judge]]:
-    """Who judged what was attached to each run, in the order in which it was."""
-    found: defaultdict[str, list[Judge]] = defaultdict(list)
-    if run_ids:
-        columns = select(RunEvent.run_id, RunEvent.data)
-        told = columns.where(RunEvent.run_id.in_(run_ids), IS_JUDGED)
-        for run_id, data in session.execute(told.order_by(RunEvent.run_id, RunEvent.seq)):
-            found[run_id].append(Judge(data["judge"], data["names"], *data["steps"]))
+    for run_id, data in events.told(session, run_ids, IS_START):
+        if data["attempt"] > 1:
+            found[run_id].append(Resume(data["attempt"], data["step"]))
     return found
 
 

@@ -4,11 +4,11 @@ Every writer takes its numbers by one UPDATE of the run's row inside its own tra
 order is `seq` order and a reader that has seen n never misses n - 1.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import ColumnElement, insert, select, update
 from sqlalchemy.orm import Session
 
 from backend.errors import NotFound
@@ -57,6 +57,17 @@ def heads(session: Session, run_ids: Collection[str]) -> dict[str, int]:
     """The last number given out for each of these runs."""
     rows = session.execute(select(Run.id, Run.seq).where(Run.id.in_(run_ids)))
     return dict(rows.all())
+
+
+def told(
+    session: Session, run_ids: Collection[str], kind: ColumnElement[bool]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(run, data) of the events of a kind that has an index, such as IS_START, in order."""
+    if not run_ids:
+        return
+    found = select(RunEvent.run_id, RunEvent.data).where(RunEvent.run_id.in_(run_ids), kind)
+    rows = session.execute(found.order_by(RunEvent.run_id, RunEvent.seq))
+    yield from ((row.run_id, row.data) for row in rows)
 
 
 def after(

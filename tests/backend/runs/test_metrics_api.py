@@ -379,11 +379,39 @@ def test_any_window_of_any_curve_agrees_with_brute_force(
 
 def test_who_judged_an_evaluation_from_outside_is_an_event(api: TestClient, run_id: str) -> None:
     points = [{"step": step, "values": {"gold/win_rate": 0.5}} for step in (8, 4)]
-    for body in ({"points": points, "judge": "three annotators"}, {"points": points}):
+    elsewhere = [{"step": 6, "values": {"gold/win_rate": 0.5}}]
+    for body in (
+        {"points": points, "judge": "three annotators"},
+        {"points": elsewhere},
+        {"points": points},
+        {"points": points},
+    ):
         api.post(f"/runs/{run_id}/metrics", json=body).raise_for_status()
 
     history = api.get(f"/runs/{run_id}/events", params={"type": "judged"}).json()["items"]
 
+    # Without a judge only what somebody had judged before is an event: they no longer have.
+    of_both = {"names": ["gold/win_rate"], "steps": [4, 8], "at": [4, 8]}
     assert [event["data"] for event in history] == [
-        {"judge": "three annotators", "names": ["gold/win_rate"], "steps": [4, 8]}
+        {"judge": "three annotators"} | of_both,
+        {"judge": ""} | of_both,
     ]
+
+
+def test_metrics_of_other_steps_have_judged_events_of_their_own(
+    api: TestClient, run_id: str
+) -> None:
+    body = {
+        "judge": "B",
+        "points": [
+            {"step": 8, "values": {f"gold/a{n}": 0.5 for n in range(12)} | {"gold/win_rate": 0.5}},
+            {"step": 4, "values": {"gold/score": 0.5, "gold/a0": None}},
+        ],
+    }
+    api.post(f"/runs/{run_id}/metrics", json=body).raise_for_status()
+
+    history = api.get(f"/runs/{run_id}/events", params={"type": "judged"}).json()["items"]
+
+    found = {tuple(event["data"]["at"]): event["data"]["names"] for event in history}
+    assert found[(4,)] == ["gold/score"]
+    assert (found[(8,)][0], len(found[(8,)])) == ("gold/win_rate", 10)

@@ -1,6 +1,6 @@
 """GET /verdicts: the curves of the store, judged, for whoever sees the runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -170,6 +170,61 @@ def test_a_win_rate_by_people_is_named_with_them(
         "the weights of step 100 won 64 % [55, 72] of their pairs (judged by people, 45 "
         "pairs against sft)."
     )
+
+
+def attach(
+    api: TestClient, run_id: str, judge: str, points: Mapping[int, Mapping[str, float | None]]
+) -> None:
+    """Attach values by step, and say who judged them; "" leaves that out."""
+    body: dict[str, Any] = {"points": [{"step": s, "values": v} for s, v in points.items()]}
+    if judge:
+        body["judge"] = judge
+    api.post(f"/runs/{run_id}/metrics", json=body).raise_for_status()
+
+
+def said_of_the_win_rate(api: TestClient, run_id: str) -> str:
+    """What the verdict says behind the share of comparisons that the run won."""
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+    return str(found["reason"].rpartition(" of their comparisons")[2])
+
+
+def test_a_win_rate_among_many_metrics_is_named_with_its_judge(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    tell(database, run_id, [0.1, 0.5, 0.8], steps=100, slope=0.1)
+    values = {f"gold/a{n}": 0.5 for n in range(10)} | {"gold/win_rate": 0.61}
+
+    attach(api, run_id, "three annotators", {100: values})
+
+    assert said_of_the_win_rate(api, run_id) == " (judged by three annotators)."
+
+
+def test_a_win_rate_that_nobody_is_named_for_has_no_judge(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    tell(database, run_id, [0.1, 0.5, 0.8], steps=100, slope=0.1)
+    attach(api, run_id, "three annotators", {100: {"gold/win_rate": 0.61}})
+
+    attach(api, run_id, "", {100: {"gold/win_rate": 0.48}})
+
+    assert said_of_the_win_rate(api, run_id) == "."
+
+
+def test_a_judge_has_judged_what_was_attached_and_nothing_between(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    tell(database, run_id, [0.1, 0.5, 0.8], steps=1000, slope=0.01)
+    rate, score = {"gold/win_rate": 0.61}, {"gold/score": 0.5}
+    attach(api, run_id, "A", {800: rate})
+
+    # Another metric at the same step, and the same metric before and behind.
+    attach(api, run_id, "B", {100: rate, 800: score})
+    assert said_of_the_win_rate(api, run_id) == " (judged by A)."
+
+    attach(api, run_id, "C", {100: rate, 900: rate})
+    assert said_of_the_win_rate(api, run_id) == " (judged by C)."
+    attach(api, run_id, "", {900: {"gold/win_rate": None}})
+    assert said_of_the_win_rate(api, run_id) == " (judged by A)."
 
 
 def test_several_runs_are_judged_in_the_order_they_are_named(

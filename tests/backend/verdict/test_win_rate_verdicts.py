@@ -11,7 +11,7 @@ from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
 
 RULES = {"reward": {"terms": [{"kind": "regex"}]}, "estimator": "rloo"}
-PEOPLE = Judge("people, 45 pairs against sft", ["gold/win_rate"], 40, 40)
+PEOPLE = Judge("people, 45 pairs against sft", ["gold/win_rate"], [40])
 
 
 def evaluated(name: str, values: dict[int, tuple[float, float, float]]) -> dict[str, list[Point]]:
@@ -95,7 +95,7 @@ def test_without_held_out_prompts_it_is_what_is_known() -> None:
 
 
 def test_nobody_is_named_who_judged_other_steps_or_metrics() -> None:
-    others = [PEOPLE._replace(first=0, last=20), PEOPLE._replace(names=["gold/reward"])]
+    others = [PEOPLE._replace(steps=range(21)), PEOPLE._replace(names=["gold/reward"])]
 
     assert verdict((40, (0.5, 0.6, 0.7)), judges=others).reason.endswith("of their pairs.")
     last = PEOPLE._replace(who="two experts")

@@ -28,6 +28,15 @@ describe("an event", () => {
     expect(said("judged", { ...judged, steps: [8, 8] }).text).toBe(
       "gold/win_rate, gold/score at step 8: judged by three annotators.",
     );
+    expect(said("judged", { ...judged, steps: [8, 1200], at: [8, 1200] }).text).toBe(
+      "gold/win_rate, gold/score at steps 8 and 1,200: judged by three annotators.",
+    );
+    expect(said("judged", { ...judged, steps: [8, 1200], at: [8, 90, 1200] }).text).toBe(
+      "gold/win_rate, gold/score at 3 steps from 8 to 1,200: judged by three annotators.",
+    );
+    expect(said("judged", { ...judged, judge: "", steps: [8, 8] }).text).toBe(
+      "gold/win_rate, gold/score at step 8: attached again without a judge.",
+    );
   });
   it("tells a state by its reason", () => {
     const state = (name: string, reason: string | null = null) =>

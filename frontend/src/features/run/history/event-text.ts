@@ -59,13 +59,23 @@ function started({ attempt, environment, ...data }: JsonObject): Said {
   };
 }
 
-/** An evaluation from outside, with who or what judged. */
-function judged({ judge, names, steps }: JsonObject): string {
-  const [first, last] = Array.isArray(steps) ? steps.map(Number) : [];
-  const where =
-    first === last ? `step ${number(first)}` : `steps ${number(first)} to ${number(last)}`;
+/** An evaluation from outside; an event without a judge takes back whoever was named before. */
+function judged({ judge, names, steps, at }: JsonObject): string {
   const what = Array.isArray(names) ? names.map(text).join(", ") : "";
-  return `${what} at ${where}: judged by ${text(judge)}.`;
+  const who = text(judge);
+  const how = who === "" ? "attached again without a judge" : `judged by ${who}`;
+  return `${what} at ${judgedSteps(steps, at)}: ${how}.`;
+}
+
+/** `at` has every step; older events have the first and the last alone. */
+function judgedSteps(steps: Json | undefined, at: Json | undefined): string {
+  const [first, last] = Array.isArray(steps) ? steps.map(Number) : [];
+  if (first === undefined || last === undefined) return "a step";
+  if (first === last) return `step ${number(first)}`;
+  const count = Array.isArray(at) ? at.length : last - first + 1;
+  if (count === 2) return `steps ${number(first)} and ${number(last)}`;
+  if (count === last - first + 1) return `steps ${number(first)} to ${number(last)}`;
+  return `${number(count)} steps from ${number(first)} to ${number(last)}`;
 }
 
 /** "Back at the beginning" is told as step -1. */
