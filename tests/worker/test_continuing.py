@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from backend.schemas.events import DistributionLine, Histogram, PromptScoresLine
 from backend.settings import Settings
+from backend.store.metrics import distributions, prompt_scores
 from backend.store.runs import runs
-from backend.store.tables.runs import Checkpoint, MetricPoint
+from backend.store.tables.runs import Checkpoint, Distribution, MetricPoint, PromptScores, Sample
 from tests.worker.floor import Floor
 
 pytestmark = pytest.mark.slow
@@ -69,6 +71,38 @@ def test_a_retry_from_the_start_begins_there_again_without_the_parents_files(
     assert points(floor, child) == [3]
     (row,) = floor.rows(select(Checkpoint).where(Checkpoint.run_id == child))
     assert (row.step, row.attempt) == (2, 2)
+
+
+def test_a_retry_from_the_start_takes_back_all_that_an_attempt_has_told_though_none_follows(
+    sqlite_floor: Floor,
+) -> None:
+    floor = sqlite_floor
+    with floor.worker():
+        run_id = floor.new_run(behaviour={"steps": 2, "checkpoint_every": 2, "exit": 4})
+        floor.wake(run_id)
+        floor.wait_for(run_id, "failed")
+    spread = DistributionLine(
+        step=1, time=1.0, values={"reward/mean": Histogram(bins=[4000], counts=[2])}
+    )
+    scores = PromptScoresLine(
+        step=1, prompt_ids=["prompt_0"], responses=[2], scored=[2], score=[0.5], passed=[None]
+    )
+    with floor.database.write() as session:
+        distributions.append(session, run_id, [spread])
+        prompt_scores.append(session, run_id, [scores])
+    told = [MetricPoint, Sample, Checkpoint, Distribution, PromptScores]
+
+    def has_told() -> list[bool]:
+        return [bool(floor.rows(select(row).where(row.run_id == run_id))) for row in told]
+
+    assert all(has_told())
+
+    with floor.worker(PODIUM_TRAINER_COMMAND="false"):
+        floor.ask(runs.retry, run_id, from_start=True)
+        floor.wake(run_id)
+        floor.wait_for(run_id, "crashed")
+
+    assert not any(has_told())
 
 
 def test_a_child_that_crashes_goes_on_from_its_own_checkpoint(sqlite_floor: Floor) -> None:

@@ -12,9 +12,8 @@ from backend.errors import ServiceError, Unavailable
 from backend.machine.wall_clock import now
 from backend.schemas.events import CheckpointLine
 from backend.schemas.vocabulary import FailureCause
-from backend.store.metrics import points
 from backend.store.models import registry
-from backend.store.runs import checkpoints, events, needs, samples, supervision
+from backend.store.runs import checkpoints, events, needs, supervision
 from backend.store.runs.events import NewEvent
 from backend.store.runs.supervision import Claim
 from backend.store.tables.runs import Run
@@ -26,6 +25,7 @@ from worker.run_directory.export import Export
 from worker.run_directory.failures import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.parent_checkpoint import ParentCheckpoint
+from worker.run_directory.rewinding import rewind
 from worker.worker_process import WorkerProcess
 
 
@@ -98,9 +98,7 @@ class Preparation:
             run.relayed_bytes, run.events_token = 0, token
             if run.from_start:
                 run.from_start = False
-                points.rewind(session, run.id, -1, at=now())
-                samples.rewind(session, run.id, -1)
-                checkpoints.rewind(session, run, -1, at=now())
+                rewind(session, run, -1, at=now())
             elif run.checkpoint_step is not None:
                 self._tell_of_loss(session, run.checkpoint_step)
 

@@ -42,6 +42,7 @@ from worker.outage import OUTAGES
 from worker.run_directory.cleaning import clean, clean_text
 from worker.run_directory.layout import RunDirectory
 from worker.run_directory.log_reading import LogReading
+from worker.run_directory.rewinding import rewind
 from worker.run_directory.system_means import SystemMeans
 
 LONGEST_LINE_BYTES = 4 * 2**20
@@ -373,12 +374,7 @@ def _begin(session: Session, run: Run, line: StartLine) -> None:
     at = now()
     if line.attempt > 1:
         # From the beginning means that step 0 comes again, too.
-        after_step = line.step or -1
-        points.rewind(session, run.id, after_step, at=at)
-        distributions.rewind(session, run.id, after_step)
-        prompt_scores.rewind(session, run.id, after_step)
-        samples.rewind(session, run.id, after_step)
-        checkpoints.rewind(session, run, after_step, at=at)
+        rewind(session, run, line.step or -1, at=at)
     run.environment = line.environment
     run.step = line.step
     data = {"attempt": line.attempt, "step": line.step, "environment": line.environment}
