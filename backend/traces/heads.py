@@ -7,8 +7,10 @@ verify` looks for each of its hashes in the chain.
 import json
 import logging
 import os
+import re
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import IO
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -22,6 +24,9 @@ log = logging.getLogger("podium.traces")
 
 FILE = "audit.heads"
 KEEP_EVERY_S = 10.0
+_LONGEST_LINE = 4096
+# The beginning of a line, or the zeros that some file systems leave, before a line or at the end.
+_BROKEN_OFF = re.compile(r"^(?:\0+|\{[^{}]*(?:\}?(?=\{)|$))")
 
 
 class Heads:
@@ -38,9 +43,10 @@ class Heads:
             head = audit.head(session)
         if head == self._last or head.number == 0:
             return
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(json.dumps(head._asdict()) + "\n")
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "rb+") as file:
+            line = json.dumps(head._asdict()) + "\n"
+            file.write(_mended(file) + line.encode("ascii"))
             file.flush()
             os.fsync(file.fileno())
         self._last = head
@@ -56,14 +62,36 @@ class Heads:
             log.warning("audit.head_not_kept error=%s", error)
 
 
+def _mended(file: IO[bytes]) -> bytes:
+    """Cut a line that broke off at the end; return what has to stand before the next line.
+
+    Nobody else writes the file. What is longer than a line that broke off is not ours to cut.
+    """
+    size = file.seek(0, os.SEEK_END)
+    start = file.seek(max(0, size - _LONGEST_LINE))
+    tail = file.read(_LONGEST_LINE)
+    end = tail.rfind(b"\n") + 1
+    if end == len(tail):
+        return b""
+    if end == 0 and start > 0:
+        return b"\n"
+    file.truncate(start + end)
+    return b""
+
+
 def read(path: Path) -> list[Head]:
-    """The hashes of a file, none if it does not exist. Raises InvalidInput for what is none."""
+    """The hashes of a file, none if it does not exist. Raises InvalidInput for what is none.
+
+    A line that broke off is passed over: a full disk or a power failure leaves one, at the end or
+    right before a whole line.
+    """
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        text = path.read_text(encoding="ascii")
     except FileNotFoundError:
         return []
     try:
-        return [Head(**json.loads(line)) for line in lines]
+        lines = [_BROKEN_OFF.sub("", line) for line in text.split("\n")]
+        return [Head(**json.loads(line)) for line in lines if line]
     except (ValueError, TypeError) as error:
         raise InvalidInput(
             f"{path} is not a file of kept hashes: {error}",

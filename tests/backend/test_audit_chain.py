@@ -3,6 +3,7 @@
 import argparse
 import hashlib
 import json
+import resource
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -247,6 +248,74 @@ def test_the_head_is_kept_once_and_for_its_owner_alone(
     file = settings.data_dir / heads.FILE
     assert [head.number for head in heads.read(file)] == [2, 3]
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "torn", ["{", '{"number": 3, "sha256": "12', '{"number": 3, "sha256": "1"}', "\0" * 90]
+)
+def test_a_line_that_broke_off_is_passed_over_and_cut_by_the_next(
+    database: Database, settings: Settings, torn: str
+) -> None:
+    """A full disk or a power failure may leave the beginning of a line."""
+    record(database, 2)
+    Heads(database, settings.data_dir).keep()
+    file = settings.data_dir / heads.FILE
+    whole = file.read_text()
+    file.write_text(whole + torn)
+    record(database, 1)
+    assert heads.read(file)[0].number == 2
+
+    Heads(database, settings.data_dir).keep()
+
+    assert [head.number for head in heads.read(file)] == [2, 3]
+    assert file.read_text().startswith(f'{whole}{{"number": 3')
+    assert "whole" in verbs.verify(settings).sentence
+
+
+def test_a_hash_that_found_no_room_is_kept_when_there_is_some(
+    database: Database, settings: Settings
+) -> None:
+    keeper = Heads(database, settings.data_dir)
+    file = settings.data_dir / heads.FILE
+    record(database, 1)
+    keeper.keep()
+    record(database, 1)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + 10, hard))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            keeper.keep()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not file.read_text().endswith("\n")
+
+    keeper.keep()
+
+    assert [head.number for head in heads.read(file)] == [1, 2]
+
+
+def test_hashes_that_were_added_behind_a_broken_line_are_read(tmp_path: Path) -> None:
+    """As a version that did not cut it has left them."""
+    file = tmp_path / heads.FILE
+    lines = [json.dumps(Head(n, "a" * 64)._asdict()) for n in range(3)]
+    for part in (lines[1][:1], lines[1][:25], lines[1], "\0\0"):
+        file.write_text(f"{lines[0]}\n{part}{lines[2]}\n")
+        assert heads.read(file) == [Head(0, "a" * 64), Head(2, "a" * 64)]
+
+    for wrong in ("hello", f"hello\n{lines[0]}\n", f"{lines[0]}\nhello\n", '{"number": 1}\n'):
+        file.write_text(wrong)
+        with pytest.raises(InvalidInput, match="not a file of kept hashes"):
+            heads.read(file)
+
+
+def test_a_long_line_of_something_else_is_not_cut(database: Database, settings: Settings) -> None:
+    file = settings.data_dir / heads.FILE
+    file.write_text("x" * 10_000)
+    record(database, 1)
+
+    Heads(database, settings.data_dir).keep()
+
+    assert file.read_text().startswith("x" * 10_000 + "\n{")
 
 
 def test_an_export_has_every_line_with_its_hash(
