@@ -9,6 +9,7 @@ from typing import IO, Literal, TypeAlias
 
 import orjson
 
+from backend.domain.records.formats import PROMPT_KEYS
 from backend.errors import InvalidInput, TooLarge
 from backend.uploads import csv_rows, json_rows, limits, parquet_rows
 
@@ -64,6 +65,8 @@ def numbered(file: IO[bytes], content_type: str) -> Numbered:
 def _decoder(file: IO[bytes], content_type: str) -> tuple[_Decoder, Numbered]:
     head = file.read(4096)
     file.seek(0)
+    first_line = file.readline(limits.LARGEST_ROW)
+    file.seek(0)
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     _must_be_readable(head)
     if is_parquet(head):
@@ -72,9 +75,18 @@ def _decoder(file: IO[bytes], content_type: str) -> tuple[_Decoder, Numbered]:
         return csv_rows.decode, "line"
     if start.startswith(b"["):
         return json_rows.decode, "element"
-    if start.startswith((b"{", b'"')) or "json" in content_type or not start:
+    if start.startswith(b"{") or "json" in content_type or not start or _is_text(first_line):
         return _ndjson, "line"
     return csv_rows.decode, "line"
+
+
+def _is_text(line: bytes) -> bool:
+    """Whether a line is a JSON string that is a prompt, not the name of the only column of CSV."""
+    try:
+        found = orjson.loads(line.removeprefix(codecs.BOM_UTF8))
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(found, str) and found not in PROMPT_KEYS
 
 
 def _must_be_readable(head: bytes) -> None:

@@ -215,6 +215,36 @@ def test_an_import_key_is_bound_to_the_file(api: TestClient, project: str) -> No
     assert other.status_code == 409
 
 
+@pytest.mark.parametrize(
+    "content_type",
+    ["text/csv", "application/vnd.ms-excel", "application/x-www-form-urlencoded", ""],
+)
+def test_a_csv_file_whose_header_is_quoted_is_csv(
+    light: tuple[TestClient, str], content_type: str
+) -> None:
+    """As R and pandas write one, sent by a browser of Windows, by curl or by a script."""
+    csv = b'\xef\xbb\xbf"prompt","id"\n"Why?","1"\n"How?","2"\n'
+    report = send(*light, "prompts", csv, content_type=content_type).json()
+    assert (report["accepted"], report["rejected_total"]) == (2, 0)
+
+
+@pytest.mark.parametrize("content_type", ["application/x-ndjson", "application/octet-stream"])
+def test_a_json_string_on_each_line_is_a_prompt(
+    light: tuple[TestClient, str], content_type: str
+) -> None:
+    lines = b'"Why, \\"now\\"?"\n"How?"\n'
+    report = send(*light, "prompts", lines, content_type=content_type).json()
+    assert (report["accepted"], report["rejected_total"]) == (2, 0)
+
+
+def test_a_quoted_header_of_one_column_is_no_prompt(light: tuple[TestClient, str]) -> None:
+    csv = b'"prompt"\n"Why?"\n'
+    report = send(*light, "prompts", csv, content_type="application/octet-stream").json()
+    client, project = light
+    (only,) = client.get(f"/projects/{project}/prompts").json()["items"]
+    assert (report["accepted"], only["messages"][0]["content"]) == (1, "Why?")
+
+
 def test_json_csv_and_parquet_hold_the_same_prompts(api: TestClient, project: str) -> None:
     rows = [{"prompt": "first, with comma", "id": "1"}, {"prompt": "zweite Zeile\nä", "id": "2"}]
     as_json = send(api, project, "prompts", json.dumps(rows).encode())

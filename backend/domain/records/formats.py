@@ -41,7 +41,8 @@ MAX_TEXT = 200_000
 MAX_STEPS = 1000
 Row = Mapping[str, Any]
 
-_PROMPT_KEYS = ("prompt", "messages", "input", "question", "instruction", "text")
+# What a prompt may be called in a row.
+PROMPT_KEYS = ("prompt", "messages", "input", "question", "instruction", "text")
 _RESPONSE_KEYS = ("response", "completion", "output", "answer", "chosen")
 _HUMAN, _ASSISTANT = "\n\nHuman:", "\n\nAssistant:"
 _UNFIT = re.compile("[\0\ud800-\udfff]")
@@ -85,11 +86,9 @@ def detect(row: Row) -> ImportFormat:
 
 
 def _prompt(row: Row) -> PromptInput:
-    key = next((key for key in _PROMPT_KEYS if _given(row, key)), None)
+    key = next((key for key in PROMPT_KEYS if _given(row, key)), None)
     if key is None:
-        raise InvalidInput(
-            f"there is no prompt; expected one of the keys {', '.join(_PROMPT_KEYS)}"
-        )
+        raise InvalidInput(f"there is no prompt; expected one of the keys {', '.join(PROMPT_KEYS)}")
     return _known(PromptInput(_messages(row[key])), row)
 
 
