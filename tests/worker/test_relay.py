@@ -431,5 +431,7 @@ def test_the_tail_of_a_log_is_its_last_lines(tmp_path: Path) -> None:
     path.write_text("".join(f"line {number}\n" for number in range(10_000)))
 
     assert tail(path, lines=2) == "line 9998\nline 9999"
+    path.write_text(path.read_text().removesuffix("\n"))
+    assert tail(path, lines=2) == "line 9998\nline 9999"
     assert tail(tmp_path / "missing") == ""
     assert shorten("\x1b[2Kdone\r") == "done"

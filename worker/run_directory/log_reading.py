@@ -82,13 +82,14 @@ def shorten(line: str) -> str:
 
 
 def tail(path: Path, *, lines: int = 20) -> str:
-    """The last lines of a file; empty if there is none."""
+    """The last lines of a file, at least one; empty if there is none."""
     try:
         size = path.stat().st_size
     except OSError:
         return ""
     text = _read(path, max(0, size - _TAIL_BYTES), _TAIL_BYTES).decode("utf-8", "replace")
-    return "\n".join(shorten(line) for line in text.split("\n")[-lines - 1 :]).strip()
+    last = text.removesuffix("\n").split("\n")[-lines:]
+    return "\n".join(shorten(line) for line in last).strip()
 
 
 def _read(path: Path, start: int, size: int) -> bytes:

@@ -57,10 +57,15 @@ def free_bytes(directory: RunDirectory) -> int | None:
 
 
 def _last_lines(logs: Path) -> list[Printed]:
-    errors = log_reading.tail(logs / "stderr.log", lines=LOG_LINES).splitlines()
+    errors = _printed(logs, "stderr", LOG_LINES)
     room = LOG_LINES - len(errors)
-    said = log_reading.tail(logs / "stdout.log", lines=room).splitlines() if room else []
-    return [Printed("stdout", line) for line in said] + [Printed("stderr", x) for x in errors]
+    return [*(_printed(logs, "stdout", room) if room > 0 else []), *errors]
+
+
+def _printed(logs: Path, stream: str, lines: int) -> list[Printed]:
+    text = log_reading.tail(logs / f"{stream}.log", lines=lines)
+    # What `str.splitlines` takes for the end of a line may stand in one.
+    return [Printed(stream, line) for line in text.split("\n")] if text else []
 
 
 def _largest_checkpoint(directory: RunDirectory) -> int | None:
