@@ -4,7 +4,7 @@ from sqlalchemy.orm import Session
 
 from backend.jobs.work import JSON, Work
 from backend.store.data import judgments
-from backend.store.data.agreement import report
+from backend.store.data.agreement import names_digest, report
 
 # To be raised when the arithmetic or the answer changes: kept answers of another version are not
 # given.
@@ -12,9 +12,12 @@ VERSION = 6
 
 
 def cache_key(session: Session, project_id: str, criterion: str, *, sees_names: bool) -> str:
-    """What the answer depends on: judgments are only added: their count and the newest."""
+    """What the answer depends on: the count and the newest of the judgments, and who is named.
+
+    Judgments are only added; people change their names.
+    """
     count, newest = judgments.extent(session, project_id)
-    named = "named" if sees_names else "nameless"
+    named = names_digest(session, project_id) if sees_names else "nameless"
     return f"{VERSION}:{project_id}:{count}:{newest}:{named}:{criterion}"
 
 

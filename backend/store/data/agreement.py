@@ -3,10 +3,12 @@
 Called by `backend.jobs.agreement`.
 """
 
+import hashlib
+import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.agreement.judged import Judged, Text
@@ -61,6 +63,15 @@ def report(
 def _said(facts: Facts) -> dict[str, Any]:
     """A part's facts as its answer names them."""
     return {**vars(facts.habits), "agreement": facts.agreement}
+
+
+def names_digest(session: Session, project_id: str) -> str:
+    """A short hash of who has judged in the project and what each of them is called now."""
+    # One look into an index for each user, however many judgments there are.
+    has_judged = exists().where(Judgment.user_id == User.id, Judgment.project_id == project_id)
+    found = session.execute(select(User.id, User.name).where(has_judged).order_by(User.id))
+    said = json.dumps([list(row) for row in found])
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
 def annotator_names(session: Session, user_ids: Iterable[str]) -> dict[str, str]:

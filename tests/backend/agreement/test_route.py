@@ -87,6 +87,18 @@ def test_the_answer_holds_the_numbers_worked_by_hand(api: TestClient, project: s
     assert answer["weeks"][0]["judgments"] == 2 * COMPARISONS
 
 
+def test_an_annotator_who_changes_their_name_is_called_by_it_at_once(
+    api: TestClient, project: str
+) -> None:
+    address = f"/projects/{project}/agreement"
+    anna = api.get(address).json()["annotators"][0]
+
+    api.patch(f"/users/{anna['user_id']}", json={"name": "Zoe"}).raise_for_status()
+
+    names = {one["name"] for one in api.get(address).json()["annotators"]}
+    assert names == {"Zoe", "ben (imported)"}
+
+
 def test_a_viewer_is_not_told_who_the_annotators_are(
     api: TestClient, project: str, new_user: Callable[..., tuple[TestClient, dict[str, Any]]]
 ) -> None:
