@@ -22,21 +22,20 @@ from sqlalchemy import (
 from sqlalchemy.orm import InstrumentedAttribute, Session
 from sqlalchemy.types import TypeEngine
 
+from backend.store import dialect
+
 Types: TypeAlias = dict[str, TypeEngine[Any]]
 
 # Made into Python's rows in one call, for whose length no other thread computes: 2 ms.
 ROWS_AT_ONCE = 2000
 
 
-def is_sqlite(session: Session) -> bool:
-    """Whether the session's database is SQLite, which needs another statement than PostgreSQL."""
-    return session.get_bind().dialect.name == "sqlite"
-
-
 def rows(session: Session, types: Types, values: Iterable[Sequence[Any]]) -> FromClause:
     """A table `given` with these columns and values, passed as one parameter of JSON."""
     passed = bindparam("given", json_of(types, values), String(), unique=True)
-    return _statement(_kinds(types), is_sqlite(session)).bindparams(passed).subquery("given")
+    return (
+        _statement(_kinds(types), dialect.is_sqlite(session)).bindparams(passed).subquery("given")
+    )
 
 
 def table(types: Types, *, sqlite: bool) -> FromClause:
@@ -74,7 +73,7 @@ def search(
     inside: Sequence[ColumnElement[bool]],
 ) -> list[tuple[Any, ...]]:
     """Find rows of a table for each row that asks: its `whose`, then their columns; in no order."""
-    if is_sqlite(session):
+    if dialect.is_sqlite(session):
         found = select(*whose, *columns).select_from(asked.join(columns[0].class_, and_(*inside)))
     else:
         # The offset (none) keeps PostgreSQL to one row that asks after the other; it would join

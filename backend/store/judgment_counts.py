@@ -7,6 +7,7 @@ from sqlalchemy import func, select, true
 from sqlalchemy.orm import Session
 
 from backend.schemas.comparisons import CriterionCount, JudgmentCounts
+from backend.store import dialect
 from backend.store.data import projects
 from backend.store.data.judgments import latest
 from backend.store.tables.data import Judgment
@@ -34,7 +35,7 @@ def _count(session: Session, project_id: str, *, is_review: bool) -> int:
 
 def _by_criterion(session: Session, project_id: str) -> dict[str, int]:
     """How many judgments were given under each name; one that was given without has none."""
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    is_sqlite = dialect.is_sqlite(session)
     each = func.json_each if is_sqlite else func.jsonb_array_elements
     length = func.json_array_length if is_sqlite else func.jsonb_array_length
     current = latest(project_id).with_only_columns(Judgment.rankings).subquery()

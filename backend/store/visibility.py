@@ -11,6 +11,7 @@ and say `is_visible` of each table that they read.
 from sqlalchemy import ColumnElement, event, literal_column, or_, select
 from sqlalchemy.orm import ORMExecuteState, Session, with_loader_criteria
 
+from backend.store import dialect
 from backend.store.tables.columns import FromImport
 from backend.store.tables.data import Import
 
@@ -63,7 +64,7 @@ def _has_unfinished(session: Session) -> bool:
     writes alone; so it is asked once. On PostgreSQL each statement sees a state of its own, and so
     each has to look for itself.
     """
-    if session.get_bind().dialect.name != "sqlite":
+    if not dialect.is_sqlite(session):
         return True
     connection = session.connection()
     transaction, found = session.info.get(_CHECKED, (None, False))

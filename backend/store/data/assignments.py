@@ -31,7 +31,8 @@ from backend.schemas.comparisons import (
     AssignmentAnswer,
     LeaseEnd,
 )
-from backend.store.data import candidates, places, tallies
+from backend.store import dialect
+from backend.store.data import candidates, tallies
 from backend.store.data.candidates import AT, CANDIDATE, LEASED, Candidate
 from backend.store.data.places import PROJECT_ID, USER_ID
 from backend.store.ids import new_id
@@ -80,7 +81,7 @@ def lease(
         "of_project": project_id,
         **_grant(at, is_offline=is_offline),
     }
-    granting = _granting(is_sqlite=places.is_sqlite(session))
+    granting = _granting(is_sqlite=dialect.is_sqlite(session))
     return answer(session, Lease(*session.connection().execute(granting, row).one()))
 
 

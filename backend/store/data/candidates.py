@@ -32,6 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.assignment import QuotaRule, has_room
+from backend.store import dialect
 from backend.store.data import places, tallies
 from backend.store.data.places import Places
 from backend.store.tables.data import Assignment, Comparison, Project, ProjectTally
@@ -263,7 +264,7 @@ def _best(
     if not known.numbers:
         idle = locked(_idle(skip_locked=skip_locked))
     else:
-        next_idle = _idle_beyond(skip_locked=skip_locked, is_sqlite=places.is_sqlite(session))
+        next_idle = _idle_beyond(skip_locked=skip_locked, is_sqlite=dialect.is_sqlite(session))
         for judged in places.levels(session, project_id):
             idle = locked(next_idle, judged=judged, number=known.of(judged))
             if idle is not None:

@@ -16,6 +16,7 @@ from backend.schemas.projects.guidelines import (
     GuidelinesAnswer,
     GuidelineVersionAnswer,
 )
+from backend.store import dialect
 from backend.store.tables.data import GuidelineAcknowledgement, GuidelineVersion, Project
 from backend.store.tables.people import User
 
@@ -121,7 +122,7 @@ def acknowledge(
             f"{project.guidelines_version}",
             advice="Read the newest version and acknowledge that one.",
         )
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    is_sqlite = dialect.is_sqlite(session)
     # Two tabs of one person may acknowledge at the same moment.
     statement = (sqlite if is_sqlite else postgresql).insert(GuidelineAcknowledgement)
     session.execute(

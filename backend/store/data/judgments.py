@@ -37,6 +37,7 @@ from backend.schemas.comparisons import (
 )
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import ReviewReason, Verdict
+from backend.store import dialect
 from backend.store.data import assignments
 from backend.store.data.assignments import Own
 from backend.store.ids import new_id
@@ -216,7 +217,7 @@ def own_listing(
 
 def _has_words(session: Session, words: str) -> ColumnElement[bool]:
     """Whether a judgment of the enclosing query has these words in what was seen or written."""
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    is_sqlite = dialect.is_sqlite(session)
     lower = func.unicode_lower if is_sqlite else func.lower
     each = func.json_each if is_sqlite else func.jsonb_array_elements
 

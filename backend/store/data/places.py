@@ -30,6 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
+from backend.store import dialect
 from backend.store.data import tallies
 from backend.store.tables.data import Assignment, Comparison, Project, ProjectTally
 from backend.store.visibility import is_visible
@@ -92,7 +93,7 @@ def advance(
     alone = select(Project.number).where(Project.id == project_id)
     if session.scalar(alone.with_for_update(skip_locked=True)) is None:
         return found
-    if not is_sqlite(session):
+    if not dialect.is_sqlite(session):
         # What was committed while the lock was free counts, too.
         found = _look(session, project_id, user_id, known)
     tallies.add(session, project_id, user_id, judged=0)
@@ -139,9 +140,9 @@ def _not_passed(
     session: Session, project_id: str, user_id: str, judged: int, number: int
 ) -> Executable:
     """The first comparison with so many judgments beyond a number that is not passed."""
-    place = beyond(literal(judged), literal(number), is_sqlite=is_sqlite(session))
+    place = beyond(literal(judged), literal(number), is_sqlite=dialect.is_sqlite(session))
     wanted = select(Comparison.number).where(Comparison.project_id == project_id, is_open(), *place)
-    if not is_sqlite(session):
+    if not dialect.is_sqlite(session):
         rest = wanted.where(~has_passed(project_id, user_id))
         return rest.order_by(Comparison.judged, Comparison.number).limit(1)
     passed = select(Assignment.passed).where(
@@ -152,11 +153,6 @@ def _not_passed(
     # SQLite reads both by their indexes side by side, three times as fast as one for each of the
     # other, and ends at the first difference.
     return except_(wanted, passed).order_by("number").limit(1)
-
-
-def is_sqlite(session: Session) -> bool:
-    """Whether the session is one of SQLite, which finds places in another way."""
-    return session.get_bind().dialect.name == "sqlite"
 
 
 def beyond(

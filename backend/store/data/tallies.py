@@ -10,6 +10,7 @@ from sqlalchemy import Executable, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from backend.store import dialect
 from backend.store.tables.data import ProjectTally
 
 _SUMS = ("comparisons", "wanted", "judged", "finished")
@@ -22,7 +23,7 @@ def add(session: Session, project_id: str, user_id: str = "", **more: int) -> No
     annotators add to their own rows last, and whoever makes comparisons holds none of others.
     """
     row = {"project_id": project_id, "user_id": user_id, **dict.fromkeys(_SUMS, 0), **more}
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    is_sqlite = dialect.is_sqlite(session)
     session.connection().execute(_growing(tuple(more), is_sqlite=is_sqlite), row)
 
 

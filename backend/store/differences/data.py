@@ -22,7 +22,7 @@ from backend.schemas.compared.differences import (
     PromptOverlap,
 )
 from backend.schemas.vocabulary import SnapshotKind, Split
-from backend.store import record_names
+from backend.store import dialect, record_names
 from backend.store.tables.data import Snapshot, SnapshotLine
 from backend.store.tables.runs import Run
 
@@ -130,7 +130,7 @@ def _sides(session: Session, snapshot_id: str) -> Sides:
 
 
 def _messages(session: Session) -> ColumnElement[Any]:
-    if session.get_bind().dialect.name == "sqlite":
+    if dialect.is_sqlite(session):
         return func.json_extract(SnapshotLine.line, "$.messages")
     in_line: ColumnElement[Any] = cast(SnapshotLine.line, postgresql.JSON)["messages"].astext
     return in_line

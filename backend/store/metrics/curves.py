@@ -18,7 +18,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from backend.domain.curves.downsample import EXACT, Columns, bucket_width, scale_of
 from backend.errors import InvalidInput
 from backend.schemas.runs import MetricsAnswer, Series, SeriesValues
-from backend.store import given
+from backend.store import dialect, given
 from backend.store.metrics.levels import TOP, WIDTHS, Span, cover, last_of, point_sums
 from backend.store.tables.runs import MetricCurve, MetricLevel, MetricPoint, Run
 
@@ -363,7 +363,7 @@ class _Reading:
         span = self._given(spans, of_points=True, widths=widths)
         if span is None:
             return []
-        sqlite = given.is_sqlite(self._session)
+        sqlite = dialect.is_sqlite(self._session)
         sums = point_sums(span, *self._borders(span), sqlite=sqlite).subquery("sums")
         names = ("last_step", self._axis.most.key, "n", "n_values", "min", "max", "total")
         columns = (sums.c[name] for name in names)

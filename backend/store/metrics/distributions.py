@@ -17,7 +17,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from backend.domain.curves import histograms
 from backend.schemas.events import DistributionLine, Histogram
 from backend.schemas.metrics.distributions import DistributionsAnswer, Spread
-from backend.store import given
+from backend.store import dialect, given
 from backend.store.metrics import curves
 from backend.store.metrics.curves import Axis, Window
 from backend.store.metrics.points import is_name
@@ -137,7 +137,7 @@ def _store(session: Session, run_id: str, buckets: _Buckets) -> None:
     rows = [
         {"run_id": run_id, **key._asdict(), **bucket._asdict()} for key, bucket in buckets.items()
     ]
-    statement = (sqlite if given.is_sqlite(session) else postgresql).insert(Distribution)
+    statement = (sqlite if dialect.is_sqlite(session) else postgresql).insert(Distribution)
     anew = {name: statement.excluded[name] for name in _Bucket._fields}
     upsert = statement.on_conflict_do_update(index_elements=list(_KEY), set_=anew)
     session.connection().execute(upsert, rows)

@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
 from backend.schemas.runs import Series
-from backend.store import given
+from backend.store import dialect, given
 from backend.store.metrics import curves
 from backend.store.metrics.curves import Window
 from backend.store.runs import runs
@@ -85,7 +85,7 @@ def _store(session: Session, rows: Iterable[Sequence[Any]]) -> None:
     if not ordered:
         return
     connection = session.connection()
-    if given.is_sqlite(session):
+    if dialect.is_sqlite(session):
         connection.exec_driver_sql(_SQLITE_UPSERT, [tuple(row) for row in ordered])
     else:
         connection.execute(_postgres_upsert(), {"given": given.json_of(_TYPES, ordered)})

@@ -34,7 +34,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from backend.store import given
+from backend.store import dialect, given
 from backend.store.tables.runs import MetricCurve, MetricLevel, MetricPoint
 
 # Steps of a bucket by level; level 0 are the points themselves.
@@ -259,7 +259,7 @@ def _fill(session: Session, level: int, spans: Iterable[tuple[Curve, int, int]])
     rows = [
         [curve.number, curve.run_id, curve.name, first, end, width] for curve, first, end in spans
     ]
-    statement = _filling(level, sqlite=given.is_sqlite(session))
+    statement = _filling(level, sqlite=dialect.is_sqlite(session))
     session.connection().execute(statement, {"given": given.json_of(_SPAN, rows)})
 
 

@@ -23,7 +23,7 @@ from backend.domain.verdict.words import counted
 from backend.schemas.events import MetricLine
 from backend.schemas.paging import Listing
 from backend.schemas.runs import METRIC_NAME, EventAnswer
-from backend.store import given
+from backend.store import dialect, given
 from backend.store.metrics import extremes, levels, tokens
 from backend.store.runs import events as run_events
 from backend.store.runs import runs
@@ -183,7 +183,7 @@ def _rows(run_id: str, attempt: int, lines: Iterable[MetricLine]) -> dict[tuple[
 def _keep(session: Session, rows: Sequence[_Row], *, are_new: bool) -> None:
     """Store points; `are_new`: none of them can be there, so nothing looks for it."""
     connection = session.connection()
-    if given.is_sqlite(session):
+    if dialect.is_sqlite(session):
         # By the driver: SQLAlchemy takes longer to look at a row than SQLite to store it.
         connection.exec_driver_sql(_SQLITE_UPSERT, list(rows))
     else:

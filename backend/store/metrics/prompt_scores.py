@@ -22,7 +22,7 @@ from backend.domain.curves.prompt_scores import (
 from backend.schemas.events import PromptScoresLine
 from backend.schemas.metrics.prompt_scores import PromptCurve, PromptScoresAnswer
 from backend.schemas.vocabulary import Split
-from backend.store import given
+from backend.store import dialect
 from backend.store.tables.data import Prompt
 from backend.store.tables.runs import AskedPrompt, PromptScores, Run
 
@@ -44,7 +44,7 @@ def append(session: Session, run_id: str, lines: Sequence[PromptScoresLine]) -> 
     numbers = _numbers(session, run_id, lines)
     said = {line.step: packed(_of_line(line, numbers)) for line in lines}
     rows = [{"run_id": run_id, "step": step, "scores": scores} for step, scores in said.items()]
-    statement = (sqlite if given.is_sqlite(session) else postgresql).insert(PromptScores)
+    statement = (sqlite if dialect.is_sqlite(session) else postgresql).insert(PromptScores)
     upsert = statement.on_conflict_do_update(
         index_elements=["run_id", "step"], set_={"scores": statement.excluded["scores"]}
     )

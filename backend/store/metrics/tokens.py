@@ -11,7 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
 from backend.schemas.events import LAST_STEP
-from backend.store import given
+from backend.store import dialect, given
 from backend.store.tables.runs import MetricPoint, TokenMark
 
 
@@ -49,7 +49,7 @@ def note(session: Session, run_id: str, said: Iterable[tuple[int, int]]) -> None
     passed = given.rows(session, types, new.items())
     # Without a condition, SQLite takes ON CONFLICT for the ON of a join.
     marks = select(literal(run_id), passed.c.step, passed.c.tokens).where(true())
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
+    is_sqlite = dialect.is_sqlite(session)
     statement = (sqlite if is_sqlite else postgresql).insert(TokenMark)
     statement = statement.from_select(["run_id", "step", "tokens"], marks)
     more = {"tokens": statement.excluded.tokens}

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from backend.domain.audit_chain import BEGINNING, Head, Line, Link, sha256_of
 from backend.schemas.paging import Listing
 from backend.schemas.people import AuditAnswer
+from backend.store import dialect
 from backend.store.paging import Page, page_of
 from backend.store.tables.people import AuditEntry, User
 
@@ -56,7 +57,7 @@ def record_all(
     """Add a line with its data for each object that one action has changed."""
     if not changed:
         return
-    if session.get_bind().dialect.name != "sqlite":
+    if not dialect.is_sqlite(session):
         session.execute(select(func.pg_advisory_xact_lock(_LOCK)))
     last = head(session)
     rows = []

@@ -12,6 +12,7 @@ from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.orm import Session
 
 from backend.errors import Conflict
+from backend.store import dialect
 from backend.store.tables.access import IdempotencyKey
 
 KEPT_FOR = timedelta(days=7)
@@ -34,7 +35,7 @@ def find(
     Raises Conflict if the key was used for another route or body. On PostgreSQL two requests with
     one key wait for each other here; on SQLite writers are alone anyway.
     """
-    if session.get_bind().dialect.name == "postgresql":
+    if not dialect.is_sqlite(session):
         digest = hashlib.sha256(f"{user_id}\0{key}".encode()).digest()
         number = int.from_bytes(digest[:8], "big", signed=True)
         session.execute(select(func.pg_advisory_xact_lock(number)))

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from backend.errors import InvalidInput, NotFound
 from backend.schemas.run_table.changes import MOST_TAGS, RunChange, RunsChange
 from backend.schemas.vocabulary import RunState
-from backend.store import given
+from backend.store import dialect, given
 from backend.store.runs import experiments, runs
 from backend.store.runs.table import facts
 from backend.store.tables.runs import Run
@@ -112,7 +112,7 @@ def _store(session: Session, changed: Sequence[_Filed], body: RunsChange, at: da
     rows = [(one.number, orjson.dumps(one.tags).decode()) for one in changed]
     now = given.rows(session, {"number": BigInteger(), "tags": String()}, rows)
     # SQLite keeps JSON as text; as PostgreSQL's it has to be read first.
-    tags = now.c.tags if given.is_sqlite(session) else cast(now.c.tags, JSONB)
+    tags = now.c.tags if dialect.is_sqlite(session) else cast(now.c.tags, JSONB)
     values: dict[str, Any] = {"tags": tags}
     if "experiment_id" in body.model_fields_set:
         values["experiment_id"] = body.experiment_id

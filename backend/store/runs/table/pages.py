@@ -31,6 +31,7 @@ from backend.domain.filters.fields import ARCHIVED, METRICS, Key
 from backend.domain.filters.tree import EVERYTHING, Tree, mentions
 from backend.errors import InvalidInput
 from backend.schemas.runs import LARGEST
+from backend.store import dialect
 from backend.store.paging import Page
 from backend.store.runs.table.conditions import COLUMNS, Compiler, fact_of, number_of
 from backend.store.tables.runs import Experiment, Run, RunFact
@@ -69,8 +70,8 @@ def find(
 
     Raises InvalidInput for a cursor that no page in this order has given out.
     """
-    compiler = Compiler(sqlite=_is_sqlite(session))
-    place = _Place(sort, sqlite=_is_sqlite(session))
+    compiler = Compiler(sqlite=dialect.is_sqlite(session))
+    place = _Place(sort, sqlite=dialect.is_sqlite(session))
     statement = select(Run.number, *place.values).select_from(Run)
     statement = place.joined(statement).where(*_conditions(compiler, wanted))
     if page.cursor:
@@ -80,10 +81,6 @@ def find(
     rows = _runs(session, [row[0] for row in found[: page.limit]])
     is_last = len(found) <= page.limit
     return rows, None if is_last else place.cursor(list(found[page.limit - 1][1:]))
-
-
-def _is_sqlite(session: Session) -> bool:
-    return session.get_bind().dialect.name == "sqlite"
 
 
 def _runs(session: Session, numbers: Sequence[int]) -> list[Run]:
