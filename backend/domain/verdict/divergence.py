@@ -12,6 +12,7 @@ from backend.domain.verdict.evidence import (
     Evidence,
     Point,
     change,
+    end_of,
     noise_of,
     z_of_best,
 )
@@ -20,7 +21,6 @@ from backend.schemas.metrics.verdicts import Happening
 
 # A loss that is higher by this part has clearly risen.
 _HIGHER = 0.25
-_END = 0.2
 
 
 def peak(losses: Sequence[Estimate]) -> Estimate | None:
@@ -57,13 +57,12 @@ def training_rose(evidence: Evidence) -> str:
     if trend is None or trend.size <= _HIGHER * abs(trend.before):
         return ""
     curve = evidence.curve("loss")
-    n = max(1, round(len(curve) * _END))
-    end = curve[-n:]
+    end = end_of(curve)
     noise = noise_of([value for _, value in end])
     if noise is None:
         is_clear = trend.rose()
     else:
-        is_clear = trend.size > Z95 * noise * math.sqrt(_steps_of_one(evidence, end) + 1 / n)
+        is_clear = trend.size > Z95 * noise * math.sqrt(_steps_of_one(evidence, end) + 1 / len(end))
     before, after = apart(trend.before, trend.after)
     return f"the training loss rose from {before} to {after}" if is_clear else ""
 

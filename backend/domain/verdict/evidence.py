@@ -215,6 +215,11 @@ def noise_of(values: Sequence[float]) -> float | None:
     return math.sqrt(fmean(squares) / 2)
 
 
+def end_of(curve: Sequence[Point]) -> Sequence[Point]:
+    """The last fifth of a curve's points, one at least where there is any."""
+    return curve[-max(1, round(len(curve) * _END)) :]
+
+
 def trend(curve: Sequence[Point]) -> Trend | None:
     """Compare the mean of the first twentieth of a curve's points with that of its last fifth.
 
@@ -224,9 +229,10 @@ def trend(curve: Sequence[Point]) -> Trend | None:
     noise = noise_of(values)
     if len(values) < _FEWEST_FOR_TREND or noise is None:
         return None
-    first, last = (max(1, round(len(values) * part)) for part in (_BEGINNING, _END))
-    error = noise * math.sqrt(1 / first + 1 / last)
-    return Trend(fmean(values[:first]), fmean(values[-last:]), error)
+    first = max(1, round(len(values) * _BEGINNING))
+    last = [value for _, value in end_of(curve)]
+    error = noise * math.sqrt(1 / first + 1 / len(last))
+    return Trend(fmean(values[:first]), fmean(last), error)
 
 
 def trend_from_start(curve: Sequence[Point], beginning: Sequence[Point]) -> Trend | None:
@@ -240,8 +246,7 @@ def trend_from_start(curve: Sequence[Point], beginning: Sequence[Point]) -> Tren
         return None
     noise = noise_of([value for _, value in curve]) or 0.0
     of_one = noise_of([value for _, value in beginning])
-    last = max(1, round(len(curve) * _END))
-    error = math.hypot(noise if of_one is None else of_one, noise / math.sqrt(last))
+    error = math.hypot(noise if of_one is None else of_one, noise / math.sqrt(len(end_of(curve))))
     return Trend(beginning[0].value, found.after, error)
 
 
