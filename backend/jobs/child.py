@@ -19,7 +19,7 @@ from typing import Any
 
 from backend.errors import ServiceError, error_message
 from backend.jobs.kinds import KINDS
-from backend.jobs.messages import Message, Unpacker, packed
+from backend.jobs.messages import Message, Unpacker, packed, unexpected
 from backend.jobs.work import JSON, Cancelled, Work
 from backend.settings import Settings
 from backend.store.db import MOST_OF_A_CHILD, Database, service_errors
@@ -116,12 +116,7 @@ class Child:
             return {"error": error_message(error)}
         except Exception:
             log.exception("job.failed job_id=%s kind=%s", order["job_id"], order["kind"])
-            unexpected = ServiceError(
-                "the job had an unexpected error",
-                advice=f"Look for {order['job_id']} in the service's log (api.log); report the "
-                "lines found there if it happens again.",
-            )
-            return {"error": error_message(unexpected)}
+            return {"error": error_message(unexpected(order["job_id"]))}
         finally:
             self._job = None
 

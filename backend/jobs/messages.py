@@ -54,3 +54,12 @@ def problem_of(error: ServiceError) -> Message:
         "advice": error.advice,
         **error.extra,
     }
+
+
+def unexpected(job_id: str) -> ServiceError:
+    """What is told of a job that ended with an error that nobody thought of."""
+    return ServiceError(
+        "the job had an unexpected error",
+        advice=f"Look for {job_id} in the service's log (api.log); report the lines found there if "
+        "it happens again.",
+    )

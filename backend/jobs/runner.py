@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session
 from backend.errors import Conflict, ServiceError, TooManyJobs, Unavailable, error_of
 from backend.jobs import freeze_snapshot
 from backend.jobs.children import Child, Children
-from backend.jobs.messages import Message, problem_of
+from backend.jobs.messages import Message, problem_of, unexpected
 from backend.jobs.queue import Queue, Turn
 from backend.jobs.work import JSON
 from backend.machine.wall_clock import now
@@ -311,11 +311,7 @@ class Jobs:
             shown = error
         else:
             log.error("job.failed job_id=%s", job.id, exc_info=error)
-            shown = ServiceError(
-                "the job had an unexpected error",
-                advice=f"Look for {job.id} in the service's log (api.log); report the lines found "
-                "there if it happens again.",
-            )
+            shown = unexpected(job.id)
         is_cancelled = isinstance(error, _GivenUp) and not self._is_closed
         state = JobState.CANCELLED if is_cancelled else JobState.FAILED
         try:
