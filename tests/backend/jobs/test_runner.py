@@ -132,7 +132,7 @@ def test_a_result_is_what_the_work_function_returns_and_is_kept(
         project = planted.project(session, "empty")[0]
 
     async def play(service: Jobs) -> Any:
-        arguments = {"project_id": project}
+        arguments = {"project_id": project, "sees_names": True}
         first = await service.run("agreement", arguments, caller_id=user, cache_key="a")
         again = await service.run("agreement", arguments, caller_id=user, cache_key="a")
         other = await service.run("agreement", arguments, caller_id=user, cache_key="b")
@@ -174,7 +174,7 @@ def test_a_bug_fails_its_job_and_the_child_does_the_next_one(
         with pytest.raises(Exception, match="unexpected error"):
             await service.run("agreement", {}, caller_id=user)
         pids = child_pids()
-        await service.run("agreement", {"project_id": project}, caller_id=user)
+        await service.run("agreement", {"project_id": project, "sees_names": True}, caller_id=user)
         return pids & child_pids()
 
     assert in_loop(database, settings, own_children, play)
@@ -262,7 +262,7 @@ def test_a_child_that_is_killed_fails_its_job_and_is_replaced(
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(Unavailable, match="ended with signal SIGKILL"):
             await answer
-        await service.run("agreement", {"project_id": project}, caller_id=user)
+        await service.run("agreement", {"project_id": project, "sees_names": True}, caller_id=user)
 
     in_loop(database, settings, own_children, play)
     assert states(database) == ["failed", "succeeded"]
@@ -278,7 +278,9 @@ def test_the_memory_of_the_parent_is_not_the_childs(
 
     async def play(service: Jobs) -> None:
         for _ in range(2):
-            await service.run("agreement", {"project_id": project}, caller_id=user)
+            await service.run(
+                "agreement", {"project_id": project, "sees_names": True}, caller_id=user
+            )
 
     in_loop(database, settings, own_children, play)
     assert len(ballast) == MOST_KEPT_BYTES
@@ -293,10 +295,10 @@ def test_an_idle_child_that_has_ended_is_no_failure(
 
     async def play(service: Jobs) -> None:
         before = child_pids()
-        await service.run("agreement", {"project_id": project}, caller_id=user)
+        await service.run("agreement", {"project_id": project, "sees_names": True}, caller_id=user)
         (pid,) = child_pids() - before
         os.kill(pid, signal.SIGKILL)
-        await service.run("agreement", {"project_id": project}, caller_id=user)
+        await service.run("agreement", {"project_id": project, "sees_names": True}, caller_id=user)
 
     in_loop(database, settings, own_children, play)
     assert states(database) == ["succeeded", "succeeded"]
@@ -361,7 +363,7 @@ def test_a_person_has_eight_jobs_at_most_and_long_ones_leave_a_child_free(
         with pytest.raises(TooManyJobs, match="8 jobs") as refused:
             await service.ask(freeze)
         assert refused.value.retry_after_s == 5
-        await service.run("agreement", {"project_id": project}, caller_id=other)
+        await service.run("agreement", {"project_id": project, "sees_names": True}, caller_id=other)
         assert states(database)[:8].count("succeeded") < 8
         for waiter in waiters:
             waiter.leave()
