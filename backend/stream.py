@@ -22,6 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
+from backend.pressure.open_streams import LIFETIME_S, PING, PING_S
 from backend.pressure.permissions import Permission
 from backend.reading.calls import Call, Made, register
 from backend.reading.reader import Reader, made
@@ -33,15 +34,12 @@ from backend.store.runs.events import KeptEvent
 log = logging.getLogger("podium.stream")
 
 POLL_S = 0.2
-PING_S = 15.0
-LIFETIME_S = 900.0  # Then the browser comes back by itself.
 RETRY_MS = 1000
 PAGE = 500
 # Whoever reads what is old leaves the processor to others for so many times as long as a page took:
 # Python computes in one thread at a time, and twenty browsers that come back at once read a lot.
 REST = 2
 QUEUE_LENGTH = 2000
-_PING = b": ping\n\n"
 # For a browser's script, which hears no comments.
 _HEARD_PING = b"event: ping\ndata: {}\n\n"
 
@@ -51,7 +49,7 @@ class _Subscription:
     run_ids: frozenset[str]
     permission: Permission | None
     ends_at: float
-    ping: bytes = _PING
+    ping: bytes = PING
     queue: asyncio.Queue[KeptEvent | None] = field(
         default_factory=lambda: asyncio.Queue(QUEUE_LENGTH)
     )
@@ -145,7 +143,7 @@ class Streams:
         at, resets = _begin(heads, last_id, from_now, after or {})
         told = [] if after is None else [("position", dict(at))]
         ends_at = time.monotonic() + LIFETIME_S
-        ping = _PING if after is None else _HEARD_PING
+        ping = PING if after is None else _HEARD_PING
         subscription = _Subscription(frozenset(at), permission, ends_at, ping)
         return self._events(subscription, at, [*told, *(("reset", data) for data in resets)])
 

@@ -24,6 +24,7 @@ import anyio.to_thread
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from backend.pressure.open_streams import LIFETIME_S, PING, PING_S
 from backend.pressure.permissions import Permission
 from backend.store.data import candidates
 from backend.store.data.candidates import Fingerprint
@@ -32,12 +33,9 @@ from backend.store.db import Database
 log = logging.getLogger("podium.annotators")
 
 LOOK_S = 1.0
-PING_S = 15.0
-LIFETIME_S = 900.0  # Then the browser comes back by itself.
 # Of one project in one look; the rest has its turn in the next.
 MOST_ASKED = 100
 _BEGIN = b"retry: 2000\n\n"
-_PING = b": ping\n\n"
 _WORK = b"event: work\ndata: {}\n\n"
 
 
@@ -97,7 +95,7 @@ class WaitingAnnotators:
                 try:
                     await asyncio.wait_for(one.told.wait(), PING_S)
                 except TimeoutError:
-                    yield _PING
+                    yield PING
                     continue
                 if one.has_work and (permission is None or await permission.holds()):
                     yield _WORK

@@ -15,6 +15,7 @@ from sqlalchemy import delete
 
 from backend import stream
 from backend.api.stream import MOST_STREAMS
+from backend.pressure.open_streams import PING_S
 from backend.pressure.permissions import FRESH_S
 from backend.schemas.events import MetricLine
 from backend.store.db import MOST_CONNECTIONS, Database
@@ -44,7 +45,7 @@ class Event:
 # Seconds within which what was written must be told, on a busy machine.
 PATIENCE_S = 120.0
 # Less than those between two pings, at which a stream would end anyhow.
-STOP_S = 0.8 * stream.PING_S
+STOP_S = 0.8 * PING_S
 # Promised is one second; a test run's machine has other things to do. Without asking, a stream
 # that has nothing to tell would last for 15 minutes.
 END_S = 10 * FRESH_S
