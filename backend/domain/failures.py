@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend.domain.dotted_path import value_at
-from backend.domain.verdict.words import counted
+from backend.plural import plural
 from backend.schemas.methods import SAMPLERS
 from backend.schemas.vocabulary import FailureCause
 
@@ -126,11 +126,11 @@ def _longer(config: Mapping[str, Any], facts: Facts) -> Advice | None:
     if needed_s <= limit:
         text = f"Retry the run: it resumes from its last checkpoint with another {limit:g} s"
         return Advice(
-            f"{text}; the remaining {counted(left, 'step')} will take about "
+            f"{text}; the remaining {plural(left, 'step')} will take about "
             f"{math.ceil(pace_s * left)} s."
         )
     text = f"Raise resources.timeout_s from {limit:g} to {needed_s}"
-    rest = f"{counted(done, 'step')} took {facts.ran_s:.0f} s, and "
+    rest = f"{plural(done, 'step')} took {facts.ran_s:.0f} s, and "
     remain = "step remains" if left == 1 else "steps remain"
     rest += f"a retry starts again with all {left}" if begins_again else f"{left} {remain}"
     return Advice(f"{text}: {rest}.", {"resources.timeout_s": needed_s})

@@ -31,6 +31,7 @@ from backend.jobs.pace import SMALLEST, Pace
 from backend.jobs.withdrawal import DeadImports, settle, withdraw
 from backend.jobs.work import JSON, Work
 from backend.machine.wall_clock import now
+from backend.plural import plural
 from backend.schemas.data import ImportFormat, ImportKind
 from backend.store.data import imports
 from backend.store.data.keeping import TALLY, NewImport, Tally
@@ -140,8 +141,7 @@ def _check_strict(asked: ImportArguments, tally: Tally) -> None:
         with asked.path.open("rb") as file:
             place = f"{numbered(file, asked.content_type)} {first.line}"
         raise InvalidInput(
-            f"{n} {'row was' if n == 1 else 'rows were'} rejected, the first at {place}: "
-            f"{first.reason}",
+            f"{plural(n, 'row was', 'rows were')} rejected, the first at {place}: {first.reason}",
             advice="Correct the file, or import with strict=false to take only the other rows.",
             rejected=[one.model_dump() for one in tally.rejected],
             rejected_total=n,

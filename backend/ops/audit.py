@@ -11,6 +11,7 @@ from typing import NamedTuple, TextIO
 
 from backend.domain.audit_chain import Head, broken
 from backend.errors import Damaged, InvalidInput
+from backend.plural import plural
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import audit
@@ -53,11 +54,11 @@ def verify(settings: Settings, kept: Sequence[Path] = ()) -> Verified:
 
 
 def _told(last: Head, n_heads: int, own: Path) -> str:
-    lines = _counted(last.number, "line", "lines")
+    lines = plural(last.number, "line")
     if n_heads:
         return (
             f"The audit log is whole: {lines}, checked against "
-            f"{_counted(n_heads, 'hash', 'hashes')} kept outside the database. The last hash is "
+            f"{plural(n_heads, 'hash', 'hashes')} kept outside the database. The last hash is "
             f"{last.sha256}."
         )
     return (
@@ -67,10 +68,6 @@ def _told(last: Head, n_heads: int, own: Path) -> str:
         "(`podium audit verify FILE`), or compare with a hash that you noted: the last one is "
         f"{last.sha256}."
     )
-
-
-def _counted(n: int, one: str, several: str) -> str:
-    return f"{n} {one if n == 1 else several}"
 
 
 def _must_exist(file: Path) -> None:
@@ -96,7 +93,7 @@ def export(settings: Settings, file: Path) -> str:
                 output.write(json.dumps(said) + "\n")
                 count += 1
         database.close()
-    return f"Wrote {_counted(count, 'line', 'lines')} of the audit log to {file}."
+    return f"Wrote {plural(count, 'line')} of the audit log to {file}."
 
 
 def _made(file: Path) -> TextIO:

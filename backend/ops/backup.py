@@ -16,11 +16,11 @@ from sqlalchemy.engine import make_url
 from backend import digest
 from backend.artifacts import ARRIVING
 from backend.auth import ADMIN_KEY_FILE
-from backend.domain.verdict.words import counted
 from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.machine.wall_clock import now
 from backend.ops.launcher import hold_data_dir
 from backend.ops.migration import copy_sqlite, require_database, revision_of, sqlite_path
+from backend.plural import plural
 from backend.settings import Settings
 from backend.traces.heads import FILE as HEADS
 
@@ -75,7 +75,7 @@ def backup(settings: Settings, folder: Path) -> str:
         ) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    said = f"Backed up {counted(len(files), 'file')} to {folder}."
+    said = f"Backed up {plural(len(files), 'file')} to {folder}."
     if settings.artifact_url is not None:
         said += (
             f" Models are in {settings.artifact_url} and are not part of this backup: back them "
@@ -118,7 +118,7 @@ def restore(settings: Settings, folder: Path) -> str:
                 advice=f"Nothing was restored. Free space on the disk of {settings.data_dir}, or "
                 "set PODIUM_DATA_DIR to a folder that this user may write to, then restore again.",
             ) from error
-    return f"Restored {counted(len(manifest.files), 'file')} at revision {manifest.revision}."
+    return f"Restored {plural(len(manifest.files), 'file')} at revision {manifest.revision}."
 
 
 def _copy_out(settings: Settings, target: Path) -> None:

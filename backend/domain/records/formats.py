@@ -24,6 +24,7 @@ from backend.domain.records.imported import (
     SolutionInput,
 )
 from backend.errors import InvalidInput
+from backend.plural import plural
 from backend.schemas.data import ImportFormat, ImportKind
 from backend.schemas.paging import as_name
 from backend.schemas.records import (
@@ -339,10 +340,8 @@ def _pair(prompt: PromptInput, chosen: str, rejected: str, row: Row) -> Preferen
 
 def _compared(prompt: PromptInput, responses: Sequence[ResponseInput]) -> ComparisonInput:
     if not 2 <= len(responses) <= MAX_RESPONSES:
-        several = "" if len(responses) == 1 else "s"
-        raise InvalidInput(
-            f"found {len(responses)} response{several}, expected 2 to {MAX_RESPONSES}"
-        )
+        found = plural(len(responses), "response")
+        raise InvalidInput(f"found {found}, expected 2 to {MAX_RESPONSES}")
     return ComparisonInput(prompt, tuple(responses))
 
 

@@ -23,6 +23,7 @@ from backend.domain.results.measurements import (
 from backend.domain.results.rows import Row, rows_of
 from backend.domain.results.words import first_of
 from backend.domain.seeds.records import called
+from backend.plural import plural
 from backend.schemas.vocabulary import Method
 
 
@@ -141,7 +142,7 @@ def _not_ended(runs: Iterable[MeasuredRun]) -> str:
     n = sum(not run.has_ended for run in runs)
     if n == 0:
         return ""
-    return f"{n} run{' has' if n == 1 else 's have'} not ended."
+    return f"{plural(n, 'run has', 'runs have')} not ended."
 
 
 def _left_out(rows: Iterable[Row], runs: Mapping[str, MeasuredRun]) -> str:

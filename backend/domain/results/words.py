@@ -7,6 +7,7 @@ from typing import Any
 from backend.domain.results.measurements import Measurement
 from backend.domain.results.rows import Row
 from backend.domain.verdict.words import alike, shown
+from backend.plural import plural
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
 
 _MOST_SAID = 4
@@ -75,7 +76,7 @@ def sampled(said: Mapping[str, Any]) -> str:
     """How responses were sampled: how many to each prompt, how long, how freely."""
     n = said["samples_per_prompt"]
     parts = [
-        f"{n} response{'' if n == 1 else 's'} to each prompt",
+        f"{plural(n, 'response')} to each prompt",
         f"temperature {_number(said['temperature'])}",
     ]
     if said["top_p"] not in (None, 1, 1.0):

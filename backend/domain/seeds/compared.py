@@ -25,6 +25,7 @@ from backend.domain.seeds.shares import possible
 from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.proxy import PROXY, learned
 from backend.domain.verdict.words import between, shown
+from backend.plural import plural
 from backend.schemas.metrics.registry import title_of
 from backend.schemas.metrics.seeds import GroupDifference, SeedGroup, SeedGroups, SeedValue
 from backend.schemas.metrics.verdicts import Span
@@ -246,5 +247,5 @@ def sentence_of(found: Difference, n_comparisons: int = 1) -> str:
     if more is None or more > _FEW:
         largest = shown(max(abs(found.low), abs(found.high)))
         return f"{may_be_chance} More than {largest} either way is unlikely."
-    seeds = f"{more} more seed{'' if more == 1 else 's'}"
+    seeds = plural(more, "more seed")
     return f"{may_be_chance} If it is real, about {seeds} per group would show it."

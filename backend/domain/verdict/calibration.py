@@ -4,7 +4,8 @@ import math
 
 from backend.domain.verdict.evidence import Estimate
 from backend.domain.verdict.measured import Judged
-from backend.domain.verdict.words import counted, shown
+from backend.domain.verdict.words import shown
+from backend.plural import plural
 
 HEALTHY = 0.05
 # The mean distance of five bins grows with the noise in each: 95 % of calibrated models show at
@@ -30,5 +31,5 @@ def against_chance(n_prompts: float | None, found: Estimate) -> Judged:
     limit = by_chance(n)
     if found.value > limit:
         return "warn", "more than chance: its probabilities do not match how often favourites win"
-    prompts = counted(n, "prompt")
+    prompts = plural(n, "prompt")
     return "none", f"may be chance: on {prompts} a calibrated model can show up to {limit:.2g}"

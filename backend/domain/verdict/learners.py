@@ -13,13 +13,13 @@ from backend.domain.verdict.words import (
     EVALUATE_OFTEN,
     HOLD_OUT,
     apart,
-    counted,
     difference,
     output_sentence,
     percent,
     shown,
     with_span,
 )
+from backend.plural import plural
 from backend.schemas.metrics.verdicts import Gauge, Happening, Level, RunVerdict, Span
 from backend.schemas.vocabulary import VerdictKind as Kind
 
@@ -119,7 +119,7 @@ def _over(evidence: Evidence, moved: Change) -> str:
     n = evidence.last("eval/prompts")
     if moved.error is None:
         return f"Without an interval only a change of {percent(_LEAST_UNSURE)} or more counts."
-    prompts = "prompts" if n is None else counted(round(n), "held-out prompt")
+    prompts = "prompts" if n is None else plural(round(n), "held-out prompt")
     return f"The interval is over {prompts}: another seed may end elsewhere."
 
 

@@ -42,11 +42,6 @@ def percent(share: float) -> str:
     return "over 99 %" if text == "100 %" and share < 1 else text
 
 
-def counted(n: int, what: str) -> str:
-    """How many of something: 1 prompt, 1,250 prompts."""
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
 def with_span(share: Estimate) -> str:
     """A share in percent with its interval, if it has one: 44 % [22, 69]."""
     span = share.interval

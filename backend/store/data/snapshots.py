@@ -15,8 +15,8 @@ from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
-from backend.domain.verdict.words import counted
 from backend.errors import Conflict, InvalidInput, NotFound
+from backend.plural import plural
 from backend.schemas.data import SnapshotAnswer, SnapshotBody, SnapshotLineAnswer
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import Aggregation, SnapshotKind, Split
@@ -273,7 +273,7 @@ class Tally:
         pairs = sum(self.counts[split]["pairs"] for split in Split)
         if pairs == 0:
             raise InvalidInput(
-                f"there is no pair in {counted(self.lines, 'judgment')}: no response is ranked "
+                f"there is no pair in {plural(self.lines, 'judgment')}: no response is ranked "
                 "above another",
                 advice="Rank some comparisons into at least two tiers first.",
             )

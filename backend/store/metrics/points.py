@@ -19,7 +19,7 @@ import orjson
 from sqlalchemy import BigInteger, Float, Integer, ScalarSelect, String, and_, delete, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from backend.domain.verdict.words import counted
+from backend.plural import plural
 from backend.schemas.events import MetricLine
 from backend.schemas.paging import Listing
 from backend.schemas.runs import METRIC_NAME, EventAnswer
@@ -243,7 +243,7 @@ def _spans(steps: Iterable[int]) -> list[list[int]]:
 def _refusal(names: set[str]) -> NewEvent:
     shown = ", ".join(sorted(name[:_LONGEST_NAME].replace("\0", "") for name in names)[:5])
     message = (
-        f"Did not store {counted(len(names), 'metric')} with an invalid name: {shown}. A name has "
+        f"Did not store {plural(len(names), 'metric')} with an invalid name: {shown}. A name has "
         "at most 100 characters: 1 to 5 words of letters, digits and _ @ . + - joined by /."
     )
     data = {"level": "warning", "rule": "metric_name", "message": message, "step": None}

@@ -13,7 +13,8 @@ from backend.domain.verdict.evidence import (
 from backend.domain.verdict.measured import LAST_PART, Judged
 from backend.domain.verdict.policy.courses import STEADY, course
 from backend.domain.verdict.policy.signs import LEAST_ENTROPY, Signs
-from backend.domain.verdict.words import counted, percent, shown
+from backend.domain.verdict.words import percent, shown
+from backend.plural import plural
 from backend.schemas.metrics.verdicts import Gauge, Level, Span
 from backend.schemas.vocabulary import GROUPED_ESTIMATORS
 
@@ -74,7 +75,7 @@ def _of_prompts(evidence: Evidence, evaluations: Sequence[Estimate], judge: str)
     """Say on how many prompts the reward is measured, what it leaves out, what it was at first."""
     is_heldout = judge.startswith("eval/")
     n, unscored = evidence.n_heldout, evidence.unscored()
-    prompts = "" if n is None or not is_heldout else counted(n, "prompt")
+    prompts = "" if n is None or not is_heldout else plural(n, "prompt")
     missed = f"{percent(unscored)} unscored" if is_heldout and unscored > 0 else ""
     was = f"was {shown(evaluations[0].value)}" if len(evaluations) > 1 else ""
     return ", ".join(filter(None, (prompts, missed, was)))

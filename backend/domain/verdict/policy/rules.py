@@ -26,13 +26,13 @@ from backend.domain.verdict.words import (
     EVALUATE_OFTEN,
     HOLD_OUT,
     amount,
-    counted,
     difference,
     percent,
     shown,
     unscored_sentence,
     with_interval,
 )
+from backend.plural import plural
 from backend.schemas.metrics.verdicts import Happening, Level, RunVerdict
 from backend.schemas.vocabulary import VerdictKind as Kind
 
@@ -312,7 +312,7 @@ class _Policy:
         if self.judge != HELD_OUT:
             return "The interval was attached, and its prompts and samples are not known here"
         n = self.evidence.n_heldout
-        prompts = "prompts" if n is None else counted(n, "held-out prompt")
+        prompts = "prompts" if n is None else plural(n, "held-out prompt")
         scored = "the scored responses to " if self._unscored > 0 else ""
         return f"The interval is over {scored}{prompts}"
 
