@@ -525,6 +525,14 @@ def test_an_output_that_is_not_the_best_reward_says_what_chose_it() -> None:
     assert (50, told) in happened
 
 
+def test_a_best_evaluation_that_noise_explains_is_not_green() -> None:
+    found = shipped(100, RULES, [0.0, -0.01, 0.02])
+
+    assert (found.gauges[0].level, found.gauges[0].note) == (
+        "none", "the best evaluation, not clearly above the first",
+    )  # fmt: skip
+
+
 def test_an_output_that_is_the_last_and_best_step_is_green() -> None:
     found = shipped(100, RULES | {"kl": {"coef": 0.02}}, [0.0, 0.8, 0.85])
 

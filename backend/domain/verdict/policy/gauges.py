@@ -25,11 +25,16 @@ _NO_HELDOUT = "No held-out prompts: set “Held out, %” above 0 when you freez
 _TOO_FEW_STEPS = "Shown from five steps on."
 
 
-def of(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> list[Gauge]:
-    """Gauge reward, distance, entropy, length, and how many prompts have responses that differ."""
+def of(
+    signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_risen: bool
+) -> list[Gauge]:
+    """Gauge reward, distance, entropy, length, and how many prompts have responses that differ.
+
+    `has_risen`: whether the last evaluation is clearly above the first.
+    """
     evidence = signs.evidence
     return [
-        _reward(signs, evaluations, judge),
+        _reward(signs, evaluations, judge, has_risen=has_risen),
         _distance(evidence, signs),
         _entropy(evidence),
         _length(evidence, signs),
@@ -37,7 +42,7 @@ def of(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> list[Gauge]
     ]
 
 
-def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
+def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_risen: bool) -> Gauge:
     if not evaluations:
         return Gauge(
             metric=judge,
@@ -53,6 +58,8 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
     shipped = signs.evidence.shipped_step
     is_left = is_best and shipped is not None and shipped != last.step
     note = "the best evaluation" if is_best else ""
+    if is_best and not has_risen:
+        note += ", not clearly above the first"
     if is_best and is_doubted:
         note += ", by the reward model that trains it"
     if is_left:
@@ -66,7 +73,7 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str) -> Gauge:
         interval=last.interval,
         beside=_of_prompts(signs.evidence, evaluations, judge),
         scale=Span(low=min(lows), high=max(highs)),
-        level="good" if is_best and not is_doubted and not is_left else "none",
+        level="good" if is_best and has_risen and not is_doubted and not is_left else "none",
         note=note,
     )
 

@@ -81,7 +81,7 @@ class _Policy:
             sentence=told.sentence,
             reason=" ".join(filter(None, (*told.reasons, *self._caveats, shipped))),
             judged_by=self.judge if self.evaluations else None,
-            gauges=gauges.of(self.signs, self.evaluations, self.judge),
+            gauges=gauges.of(self.signs, self.evaluations, self.judge, has_risen=self._has_risen),
             best_step=None if best is None else best.step,
             shipped_step=self.evidence.shipped_step,
             happened=self._happened(),
@@ -159,6 +159,10 @@ class _Policy:
     def gain(self) -> Change:
         """The change from the first evaluation to the last."""
         return self._between(self.evaluations[0], self.evaluations[-1])
+
+    @property
+    def _has_risen(self) -> bool:
+        return len(self.evaluations) > 1 and self.gain.rose()
 
     @property
     def has_turned(self) -> bool:
