@@ -6,7 +6,8 @@ const TONES: Readonly<Record<RunState, string>> = {
   running: "active animated",
   stopping: "warn animated",
   paused: "warn",
-  succeeded: "good",
+  // It ran to its end; whether that is good, its verdict says.
+  succeeded: "done",
   failed: "bad",
   crashed: "bad",
   cancelled: "",

@@ -185,7 +185,7 @@ def attach(
 def said_of_the_win_rate(api: TestClient, run_id: str) -> str:
     """What the verdict says behind the share of comparisons that the run won."""
     (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
-    return str(found["reason"].rpartition(" of their comparisons")[2])
+    return str(found["reason"].rpartition(" of their pairs")[2])
 
 
 def test_a_win_rate_among_many_metrics_is_named_with_its_judge(

@@ -21,6 +21,8 @@ from backend.schemas.vocabulary import GROUPED_ESTIMATORS
 _FEWEST_THAT_TEACH = 0.2
 # Of what it was at first: the policy tries little else any more.
 _MUCH_LESS = 0.25
+# Of the responses: what so many of them lack is no good sign, however steady it is.
+_MUCH_CUT = 0.05
 _NO_HELDOUT = "No held-out prompts: set “Held out, %” above 0 when you freeze the snapshot."
 _TOO_FEW_STEPS = "Shown from five steps on."
 
@@ -57,16 +59,17 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_ri
     is_doubted = judge.startswith("eval/") and signs.is_doubted
     shipped = signs.evidence.shipped_step
     is_left = is_best and shipped is not None and shipped != last.step
-    note = "the best evaluation" if is_best else ""
-    if is_best and not has_risen:
-        note += ", not clearly above the first"
-    if is_best and is_doubted:
-        note += ", by the reward model that trains it"
-    if is_left:
-        note += f"; the output is step {shipped:,}"
+    by = " by the reward model that trains it" if is_doubted else ""
+    note = f"the best evaluation{by}" if is_best else ""
     if below > 0:
         is_output = ", which is the output" if best.step == shipped else ""
-        note = f"{shown(below)} below its best evaluation, at step {best.step:,}{is_output}"
+        note = f"{shown(below)} below its best evaluation{by}, at step {best.step:,}{is_output}"
+    elif is_best and last.value == evaluations[0].value:
+        note = f"as in the first evaluation{by}"
+    elif is_best and not has_risen:
+        note += ", not clearly above the first"
+    if is_left:
+        note += f"; the output is step {shipped:,}"
     return Gauge(
         metric=judge,
         value=last.value,
@@ -100,13 +103,15 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     limit = signs.kl_limit
     since = None if limit is None else first_beyond(signs.kl_curve, limit)
     level: Level = "none" if limit is None else "good"
-    note = "no limit, because no reward term is learned"
+    note = "not judged, because every reward term is a rule"
     if limit is not None:
         note = f"below {shown(limit)}"
     if limit is not None and signs.kl > limit:
         level = "warn"
         note = f"above {shown(limit)}" + ("" if since is None else f" since step {since:,}")
-    per_token = signs.kl_per_token
+    # Of the same responses, so that KL and length divide to it.
+    length = evidence.last("eval/length")
+    per_token = signs.kl / length if exact and length else signs.kl_per_token
     return Gauge(
         metric=metric,
         value=signs.kl,
@@ -149,7 +154,8 @@ def _length(evidence: Evidence, signs: Signs) -> Gauge:
     limit = value_at(evidence.config, "rollout.max_new_tokens")
     high = min(2 * trend.before, float(limit)) if limit else 2 * trend.before
     note = course(trend, _steps(evidence, "length/mean"))
-    level: Level = "good" if note == STEADY else "none"
+    is_whole = cut is None or cut.after < _MUCH_CUT
+    level: Level = "good" if note == STEADY and is_whole else "none"
     if trend.after > high or signs.is_cut or trend.ratio < 1 / 2:
         level = "warn"
     if cut is not None and cut.after > 0:
@@ -204,7 +210,7 @@ def _groups(evidence: Evidence) -> Gauge:
 def _taught(evidence: Evidence, teach: float, *, at_first: float) -> Judged:
     """Judge the share of prompts whose responses differ in reward, with a note."""
     if evidence.config.get("estimator") not in GROUPED_ESTIMATORS:
-        return "none", "this estimator compares with the whole batch"
+        return "none", "not judged, because this estimator compares responses of the whole batch"
     if teach < _FEWEST_THAT_TEACH:
         return "warn", "the others teach nothing: little is left to learn"
     return "none" if teach < at_first / 2 else "good", "the others teach nothing"

@@ -363,10 +363,13 @@ class _Policy:
         found = self.signs.happened()
         if len(self.evaluations) > 1:
             is_shipped = self.best.step == self.evidence.shipped_step
-            text = f"Best {self.name}: {with_interval(self.best)}" + (
+            is_doubted = self._is_proxy and self.signs.is_doubted
+            by = " by the reward model that trains it" if is_doubted else ""
+            text = f"Best {self.name}{by}: {with_interval(self.best)}" + (
                 "; its weights are the output" if is_shipped else ""
             )
-            level: Level = "none" if self._is_proxy and self.signs.is_doubted else "good"
+            has_risen = self._beside_best(self.evaluations[0], self.best).rose()
+            level: Level = "good" if has_risen and not is_doubted else "none"
             found.append(Happening(step=self.best.step, sentence=f"{text}.", level=level))
             told = None if is_shipped else output.chosen(self.evidence)
             found += [] if told is None else [told]

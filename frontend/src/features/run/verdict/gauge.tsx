@@ -19,12 +19,30 @@ function Scale({ gauge }: { gauge: Gauge }) {
     width: `${Math.max(1, at(span.high) - at(span.low))}%`,
   });
   return (
-    <div className="scale" aria-hidden="true">
-      {healthy != null && <i className="healthy" style={part(healthy)} />}
-      {interval != null && <i className="interval" style={part(interval)} />}
-      {value !== null && <i className="at" style={{ left: `${at(value)}%` }} />}
+    <div className="on-scale" aria-hidden="true" title={said(gauge)}>
+      <div className="scale">
+        {healthy != null && <i className="healthy" style={part(healthy)} />}
+        {interval != null && <i className="interval" style={part(interval)} />}
+        {value !== null && <i className="at" style={{ left: `${at(value)}%` }} />}
+      </div>
+      {scale.high > scale.low && (
+        <div className="ends">
+          <span>{number(scale.low)}</span>
+          <span>{number(scale.high)}</span>
+        </div>
+      )}
     </div>
   );
+}
+
+/** What the marks of a scale mean. */
+function said({ healthy, interval }: Gauge): string {
+  const marks = [
+    "The line is the value",
+    interval != null && "grey its 95 % interval",
+    healthy != null && `green the healthy range, ${number(healthy.low)} to ${number(healthy.high)}`,
+  ];
+  return `${marks.filter((one) => one !== false).join("; ")}.`;
 }
 
 /** Minus signs, and no break between "was" and its value. */
