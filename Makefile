@@ -25,13 +25,13 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 ##@ Use
 .PHONY: demo up paper
-demo: $(VENV)/.ready frontend/dist/.ready ## run the whole loop on a small real model, about nine minutes with bf16 (KEEP=0: stop at the end)
+demo: $(VENV)/.ready frontend/dist/.ready ## run the whole loop on a small real model, about ten minutes with bf16, after the installation (KEEP=0: stop at the end)
 	$(BIN)/podium demo
 
 up: $(VENV)/.ready frontend/dist/.ready ## start the API, the browser UI and one worker, until Ctrl-C
 	$(BIN)/podium up
 
-paper: $(VENV)/.ready frontend/dist/.ready ## compare the estimators on puzzles, about three hours (FAST=1: one seed, few steps); goes on where it was
+paper: $(VENV)/.ready frontend/dist/.ready ## compare the estimators on puzzles, two to three hours (FAST=1: one seed, few steps); goes on where it was
 	PODIUM_SLOTS=$${PODIUM_SLOTS:-2} $(BIN)/podium paper $(if $(FAST),--fast)
 
 ##@ Prove

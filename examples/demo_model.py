@@ -57,8 +57,9 @@ def _convert(gguf: Path, model: Path) -> None:
     command = [sys.executable, str(_HERE / "convert_model.py"), str(gguf), str(model)]
     _run(
         command,
-        "the model could not be converted; install the worker's packages (torch, gguf): run `make "
-        "up` once, or `pip install --editable '.[worker]'`, in Podium's source folder",
+        "the model could not be converted; install the worker's packages (torch, gguf): run "
+        "`.venv/bin/pip install --constraint constraints.txt --editable '.[worker]'` in Podium's "
+        "source folder",
     )
 
 

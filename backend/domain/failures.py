@@ -131,8 +131,8 @@ def _longer(config: Mapping[str, Any], facts: Facts) -> Advice | None:
         )
     text = f"Raise resources.timeout_s from {limit:g} to {needed_s}"
     rest = f"{plural(done, 'step')} took {facts.ran_s:.0f} s, and "
-    remain = "step remains" if left == 1 else "steps remain"
-    rest += f"a retry starts again with all {left}" if begins_again else f"{left} {remain}"
+    remain = plural(left, "step remains", "steps remain")
+    rest += f"a retry starts again with all {left:,}" if begins_again else remain
     return Advice(f"{text}: {rest}.", {"resources.timeout_s": needed_s})
 
 

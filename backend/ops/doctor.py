@@ -157,8 +157,9 @@ def _trainer(settings: Settings) -> Finding:
         return Finding(
             "trainer",
             False,
-            "torch is not installed, so no run can train here: run `pip install --editable "
-            "'.[worker]'` in Podium's source folder (a machine with the API alone needs no torch)",
+            "torch is not installed, so no run can train here: run `.venv/bin/pip install "
+            "--constraint constraints.txt --editable '.[worker]'` in Podium's source folder (a "
+            "machine with the API alone needs no torch)",
         )
     return Finding("trainer", True, "torch is installed")
 

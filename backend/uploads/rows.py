@@ -64,10 +64,11 @@ def numbered(file: IO[bytes], content_type: str) -> Numbered:
 
 def _decoder(file: IO[bytes], content_type: str) -> tuple[_Decoder, Numbered]:
     head = file.read(4096)
-    file.seek(0)
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    # The first line that is not empty.
+    file.seek(len(head) - len(start))
     first_line = file.readline(limits.LARGEST_ROW)
     file.seek(0)
-    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     _must_be_readable(head)
     if is_parquet(head):
         return parquet_rows.decode, "row"
@@ -83,7 +84,7 @@ def _decoder(file: IO[bytes], content_type: str) -> tuple[_Decoder, Numbered]:
 def _is_text(line: bytes) -> bool:
     """Whether a line is a JSON string that is a prompt, not the name of the only column of CSV."""
     try:
-        found = orjson.loads(line.removeprefix(codecs.BOM_UTF8))
+        found = orjson.loads(line)
     except orjson.JSONDecodeError:
         return False
     return isinstance(found, str) and found not in PROMPT_KEYS

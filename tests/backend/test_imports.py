@@ -229,10 +229,11 @@ def test_a_csv_file_whose_header_is_quoted_is_csv(
 
 
 @pytest.mark.parametrize("content_type", ["application/x-ndjson", "application/octet-stream"])
+@pytest.mark.parametrize("beginning", [b"", b"\n", b"\xef\xbb\xbf\n\n"])
 def test_a_json_string_on_each_line_is_a_prompt(
-    light: tuple[TestClient, str], content_type: str
+    light: tuple[TestClient, str], beginning: bytes, content_type: str
 ) -> None:
-    lines = b'"Why, \\"now\\"?"\n"How?"\n'
+    lines = beginning + b'"Why, \\"now\\"?"\n"How?"\n'
     report = send(*light, "prompts", lines, content_type=content_type).json()
     assert (report["accepted"], report["rejected_total"]) == (2, 0)
 

@@ -65,8 +65,8 @@ _BY_CODE = {
 }
 
 _COMMAND = (
-    "Check PODIUM_TRAINER_COMMAND and that the worker's extra is installed: "
-    "pip install --editable '.[worker]' in Podium's source folder."
+    "Check PODIUM_TRAINER_COMMAND and that the worker's extra is installed: run `.venv/bin/pip "
+    "install --constraint constraints.txt --editable '.[worker]'` in Podium's source folder."
 )
 # What a process prints that got no memory, of the GPU or of the machine.
 _NO_MEMORY = re.compile(

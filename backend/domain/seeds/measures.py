@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from backend.domain.dotted_path import value_at
 from backend.domain.seeds.groups import without_seed
 
 Config = Mapping[str, Any]
@@ -23,7 +24,8 @@ _BESIDE_A_BASELINE = re.compile(r"eval/(win_rate|win_rate_lc|gain|pass_gain|text
 
 # Those that the over-long penalty is part of.
 _WITH_THE_PENALTY = re.compile(r"(eval/(reward|objective)|reward/(mean|std))(/.*)?")
-_OVERLONG = "overlong"
+# The penalty begins so many tokens before the limit.
+_PENALTY = ("overlong", "overlong_penalty", "rollout.max_new_tokens")
 
 
 def measured_apart(metric: str, configs: Sequence[Config]) -> str | None:
@@ -76,13 +78,9 @@ def _measured(metric: str, config: Config) -> dict[str, Any]:
 
 
 def _section(config: Config, name: str) -> Any:
-    if name != _OVERLONG:
+    if name not in _PENALTY:
         return config.get(name)
-    if config.get(_OVERLONG) != "penalize":
-        return None
-    # The penalty begins so many tokens before the limit.
-    limit = (config.get("rollout") or {}).get("max_new_tokens")
-    return {"penalty": config.get("overlong_penalty"), "limit": limit}
+    return value_at(config, name) if config.get("overlong") == "penalize" else None
 
 
 def _sections(metric: str) -> tuple[str, ...]:
@@ -90,7 +88,7 @@ def _sections(metric: str) -> tuple[str, ...]:
         return ()
     of = _OF if _WHATEVER_THE_REWARD.fullmatch(metric) is None else ("method",)
     beside = ("baseline_model",) if _BESIDE_A_BASELINE.fullmatch(metric) else ()
-    penalty = (_OVERLONG,) if _WITH_THE_PENALTY.fullmatch(metric) else ()
+    penalty = _PENALTY if _WITH_THE_PENALTY.fullmatch(metric) else ()
     return (*of, *_ON, *beside, *penalty)
 
 

@@ -183,7 +183,7 @@ def attach(
 
 
 def said_of_the_win_rate(api: TestClient, run_id: str) -> str:
-    """What the verdict says behind the share of comparisons that the run won."""
+    """What the verdict says behind the share of pairs that the run won."""
     (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
     return str(found["reason"].rpartition(" of their pairs")[2])
 

@@ -200,7 +200,7 @@ def test_a_reward_with_the_over_long_penalty_is_another_measure() -> None:
         assert measured_apart(metric, [kept, penalized()]) is None
     assert measured_apart("eval/reward", [kept, {**kept, "overlong": "mask"}]) is None
     shorter = penalized(rollout={"max_new_tokens": 32})
-    assert measured_apart("eval/reward", [penalized(), shorter]) == "overlong"
+    assert measured_apart("eval/reward", [penalized(), shorter]) == "rollout.max_new_tokens"
     assert measured_apart("eval/reward", [kept, {**kept, "rollout": {}}]) is None
 
 

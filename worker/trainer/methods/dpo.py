@@ -160,7 +160,7 @@ def _read(
     train_set, heldout = ([r for r in side if r.strict_pairs()[0]] for side in sides)
     if not train_set:
         raise DataError(
-            "no judgment in the train split ranks one response above another (0 of "
+            "no ranking in the train split ranks one response above another (0 of "
             f"{len(sides[0])}), so there is no pair to train on",
             "Rank more comparisons into at least two tiers, then freeze a new snapshot.",
         )
