@@ -182,6 +182,11 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
       const next = await takeAssignment(projectId, known, true);
       if (next === null) return;
       await keepOffline(projectId, userId, next).catch(() => refuseOffline(projectId, next));
+      // Judged or skipped while the server answered or the browser wrote.
+      if (outbox.hasSubmitted(next.id)) {
+        await dropOffline(next.id);
+        continue;
+      }
       held.add(next.id);
       setLost((now) => without(now, next.id));
       setOfflineIds((now) => new Set(now).add(next.id));

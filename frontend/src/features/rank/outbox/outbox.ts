@@ -175,6 +175,11 @@ export class Outbox {
     return true;
   }
 
+  /** Whether this tab has judged or skipped it, and nobody took that back. */
+  hasSubmitted(assignmentId: string): boolean {
+    return this.submitted.has(assignmentId);
+  }
+
   /** Whether its author may still take it back. */
   isHeld(item: Unsent, at = this.around.now()): boolean {
     const left = (item.heldUntil ?? 0) - at;

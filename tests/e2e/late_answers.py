@@ -1,0 +1,53 @@
+"""Answers that a test keeps back until somebody has done something else on the page."""
+
+from playwright.sync_api import APIResponse, Page, Request, Route
+
+from tests.processes import wait_until
+
+_TWO_FRAMES = """() => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"""
+
+
+class LateAnswer:
+    """The answer to the first request to an address with a body that says something.
+
+    The server has done what was asked for, and the page waits.
+    """
+
+    def __init__(self, page: Page, address: str, body: str = "") -> None:
+        self._page = page
+        self._address = address
+        self._body = body
+        self._kept: tuple[Route, APIResponse] | None = None
+        self._is_taken = False
+        self._under_way: set[Request] = set()
+        page.on("request", lambda request: self._under_way.add(request))
+        page.on("requestfinished", lambda request: self._under_way.discard(request))
+        page.on("requestfailed", lambda request: self._under_way.discard(request))
+        page.route(address, self._take)
+
+    def _take(self, route: Route) -> None:
+        if self._is_taken or self._body not in (route.request.post_data or ""):
+            return route.fallback()
+        self._is_taken = True
+        self._kept = route, route.fetch()
+        return None
+
+    def wait(self) -> None:
+        """Wait until the server has answered."""
+        wait_until(
+            lambda: self._page.evaluate("true") and self._kept is not None,
+            f"{self._address} is answered",
+        )
+
+    def come(self) -> None:
+        """Let the page have it, and wait until the page has done all that it does then."""
+        self.wait()
+        assert self._kept is not None
+        route, answer = self._kept
+        route.fulfill(response=answer)
+        wait_until(self._is_quiet, f"nothing more comes of {self._address}")
+
+    def _is_quiet(self) -> bool:
+        self._page.evaluate(_TWO_FRAMES)
+        return all(one.resource_type == "eventsource" for one in self._under_way)
