@@ -57,3 +57,30 @@ def test_what_was_judged_while_it_was_taken_offline_does_not_come_back(
     wait_for_judgments(workshop, project, 3)
     page.reload()
     expect(page.get_by_text("All done")).to_be_visible()
+
+
+def test_what_was_used_for_practice_takes_no_other_comparison_away(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Practice meanwhile")
+    workshop.comparisons(project, 3)
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    wait_for_held(page, 3)
+    used = prompt_of(page)
+    page.keyboard.type("abcd")
+    page.get_by_role("button", name="Use for practice").click()
+    dialog = page.get_by_role("dialog")
+    late = LateAnswer(page, "**/practice/comparisons/*")
+    dialog.get_by_role("button", name="Use for practice").click()
+    late.wait()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    page.keyboard.press("s")
+    page.get_by_role("button", name="not my field").click()
+    expect(page.get_by_label("Prompt").get_by_text(used)).to_have_count(0)
+    second = prompt_of(page)
+
+    late.come()
+
+    assert prompt_of(page) == second

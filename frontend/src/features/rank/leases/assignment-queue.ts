@@ -72,7 +72,8 @@ export interface AssignmentQueue {
   readonly error: unknown;
   /** Those taken for work offline that are not judged yet. */
   readonly offline: readonly Assignment[];
-  readonly advance: () => void;
+  /** Goes on without this one, wherever it stands by now: an answer may come late. */
+  readonly advance: (assignmentId: string) => void;
   readonly reopen: (assignment: Assignment) => void;
   readonly retry: () => void;
   /** Takes as many as ten for work offline, those at hand among them. */
@@ -156,12 +157,10 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
       });
   }, [projectId, leased, isExhausted, error, isReady, granted]);
 
-  const advance = useCallback(() => {
+  const advance = useCallback((id: string) => {
     setTaken(null);
-    setLeased(([judged, ...rest]) => {
-      if (judged !== undefined) void dropOffline(judged.id);
-      return rest;
-    });
+    void dropOffline(id);
+    setLeased((now) => now.filter((one) => one.id !== id));
   }, []);
   const reopen = useCallback((assignment: Assignment) => {
     setLeased((now) => [assignment, ...now.filter((one) => one.id !== assignment.id)]);

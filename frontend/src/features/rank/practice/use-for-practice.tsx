@@ -16,7 +16,7 @@ import { orderOf } from "./orders";
 export function UseForPractice(props: {
   projectId: string;
   assignment: Assignment;
-  onUsed: () => void;
+  onUsed: (assignmentId: string) => void;
 }) {
   const [expected, setExpected] = useState<Ranking | null>(null);
   return (
@@ -51,7 +51,7 @@ function PracticeDialog(props: {
   projectId: string;
   assignment: Assignment;
   expected: Ranking;
-  onUsed: () => void;
+  onUsed: (assignmentId: string) => void;
   onClose: () => void;
 }) {
   const { projectId, assignment, expected } = props;
@@ -70,7 +70,7 @@ function PracticeDialog(props: {
       dropDraft(assignment.id);
       await client.invalidateQueries({ queryKey: ["project", projectId] });
       props.onClose();
-      props.onUsed();
+      props.onUsed(assignment.id);
     },
   });
   const isReady = ordersPairs(expected);

@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import type { Assignment } from "@/api/types";
 import { randomId } from "@/lib/random-id";
 
+import type { AssignmentQueue } from "../leases/assignment-queue";
 import { dropDraft, keepDraft } from "../leases/drafts";
 import { keepReopened, reopenedId } from "../leases/reopened";
 import { outbox } from "../outbox/browser-outbox";
@@ -48,10 +49,7 @@ export function put(
   return key;
 }
 
-export function useSubmission(
-  author: Author,
-  queue: { readonly advance: () => void; readonly reopen: (assignment: Assignment) => void },
-) {
+export function useSubmission(author: Author, queue: Pick<AssignmentQueue, "advance" | "reopen">) {
   const [last, setLast] = useState<Submitted | null>(null);
   const [told, setTold] = useState<Told | null>(null);
   const [reopened, setReopened] = useState(reopenedId);
@@ -71,7 +69,7 @@ export function useSubmission(
     become(null);
     setLast({ key, revise, assignment, ranking });
     setTold({ key, words: wordsOf(ranking) });
-    queue.advance();
+    queue.advance(assignment.id);
   };
   const reopen = () => {
     if (last === null) return;
@@ -92,7 +90,7 @@ export function useSubmission(
     if (!outbox.add(skipped)) return;
     dropDraft(assignment.id);
     setTold(null);
-    queue.advance();
+    queue.advance(assignment.id);
   };
   return { submit, skip, reopen: last === null ? null : reopen, reopened, told };
 }
