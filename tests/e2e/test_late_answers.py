@@ -84,3 +84,33 @@ def test_what_was_used_for_practice_takes_no_other_comparison_away(
     late.come()
 
     assert prompt_of(page) == second
+
+
+def test_what_somebody_began_while_it_was_given_back_stays_with_a_lease(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Begun meanwhile")
+    workshop.comparisons(project, 4)
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    wait_for_held(page, 3)
+    page.get_by_role("button", name="Take ten offline").click()
+    expect(page.get_by_text("4 comparisons offline until")).to_be_visible()
+    expect(page.get_by_role("button", name="Take ten offline")).to_be_enabled()
+    late = LateAnswer(page, "**/assignments/release")
+    page.get_by_role("button", name="Give back").click()
+    late.wait()
+    rank_it(page)
+    begun = prompt_of(page)
+    page.keyboard.press("b")
+    expect(page.get_by_label("Response B").get_by_text("1st")).to_be_visible()
+
+    # Its lease has a minute left: it is renewed at once.
+    lease = json.loads(page.evaluate(_HELD))[0]["id"]
+    with page.expect_response(f"**/assignments/{lease}/renew"):
+        late.come()
+
+    expect(page.get_by_text("offline until")).to_have_count(0)
+    assert prompt_of(page) == begun
+    expect(page.get_by_label("Response B").get_by_text("1st")).to_be_visible()
+    expect(page.get_by_text("Your lease on this comparison has ended")).to_have_count(0)

@@ -98,7 +98,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   const tabs = useRef<OtherTabs>(null);
 
   const isTouched = useTouched(leased[0]?.id);
-  const granted = useKeepAlive({
+  const keepAlive = useKeepAlive({
     projectId,
     leases: leased.filter(({ id }) => !offlineIds.has(id) && !lost.has(id) && id !== reopenedId()),
     onRenewed: (lease) => setLeased((now) => now.map((one) => (one.id === lease.id ? lease : one))),
@@ -146,7 +146,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
         isFetching.current = false;
         if (next === null) return setExhausted(true);
         failuresRef.current = 0;
-        granted(next);
+        keepAlive.granted(next);
         // Granted anew, the same comparison has a lease again.
         setLost((now) => without(now, next.id));
         setLeased((now) => joined(now, [next]));
@@ -155,7 +155,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
         isFetching.current = false;
         setError(problem);
       });
-  }, [projectId, leased, isExhausted, error, isReady, granted]);
+  }, [projectId, leased, isExhausted, error, isReady, keepAlive]);
 
   const advance = useCallback((id: string) => {
     setTaken(null);
@@ -198,12 +198,17 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
     }
   };
   const giveBackOffline = async () => {
+    const listed = new Set(offline.map((one) => one.id));
     const back = offline.filter((one) => one.id !== leased[0]?.id && !hasDraft(one.id));
     await releaseAssignments(projectId, back);
     await Promise.all(offline.map((one) => dropOffline(one.id)));
     const gone = new Set(back.map((one) => one.id));
-    setOfflineIds(new Set());
-    setLeased((now) => now.filter((one) => !gone.has(one.id)));
+    keepAlive.givenBack(gone);
+    setOfflineIds((now) => new Set([...now].filter((id) => !listed.has(id))));
+    // What somebody has come to or begun meanwhile stays: its lease is renewed again.
+    const isKept = (one: Assignment, place: number) =>
+      place === 0 || hasDraft(one.id) || !gone.has(one.id);
+    setLeased((now) => now.filter(isKept));
   };
 
   const current = leased[0];

@@ -5,7 +5,7 @@
  * minute, and a page that comes back, from a reload or from the browser's cache, renews what it
  * holds at once. Leases for work offline are neither renewed nor given back here.
  */
-import { useCallback, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 
 import { releaseAssignments, renewAssignment } from "@/api/assignments";
 import { Problem } from "@/api/client";
@@ -67,6 +67,11 @@ class Renewals {
     if (Date.parse(expires_at) - Date.now() > RENEW_MS) this.renewedAt.set(id, Date.now());
   }
 
+  /** What was given back and is wanted after all has a minute left. */
+  givenBack(ids: Iterable<string>): void {
+    for (const id of ids) this.renewedAt.delete(id);
+  }
+
   private async renew(id: string): Promise<void> {
     this.renewedAt.set(id, Date.now());
     try {
@@ -80,8 +85,8 @@ class Renewals {
   }
 }
 
-/** The function returned tells of a lease that was granted just now. */
-export function useKeepAlive(held: Held): (lease: Assignment) => void {
+/** What is returned is told of leases that were granted or given back just now. */
+export function useKeepAlive(held: Held): Pick<Renewals, "granted" | "givenBack"> {
   const [renewals] = useState(() => new Renewals(held));
   useEffect(() => {
     renewals.hold(held);
@@ -105,5 +110,5 @@ export function useKeepAlive(held: Held): (lease: Assignment) => void {
       giveBack();
     };
   }, [renewals]);
-  return useCallback((lease: Assignment) => renewals.granted(lease), [renewals]);
+  return renewals;
 }
