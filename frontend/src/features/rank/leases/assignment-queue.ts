@@ -16,6 +16,7 @@ import { whenBack } from "@/lib/when-back";
 
 import { outbox } from "../outbox/browser-outbox";
 import { hasDraft } from "./drafts";
+import { joined } from "./joined";
 import { useKeepAlive } from "./keep-alive";
 import { dropOffline, keepOffline, offlineLeases } from "./offline-leases";
 import { OtherTabs } from "./other-tabs";
@@ -54,11 +55,6 @@ export const hasBegun = (projectId: string, userId: string): boolean =>
 
 const without = (ids: ReadonlySet<string>, gone: string): ReadonlySet<string> =>
   new Set([...ids].filter((id) => id !== gone));
-
-const joined = (leases: readonly Assignment[], more: readonly Assignment[]): Assignment[] => {
-  const known = new Set(leases.map((one) => one.id));
-  return [...leases, ...more.filter((one) => !known.has(one.id))];
-};
 
 export interface AssignmentQueue {
   readonly current: Assignment | undefined;
@@ -189,12 +185,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
       held.add(next.id);
       setLost((now) => without(now, next.id));
       setOfflineIds((now) => new Set(now).add(next.id));
-      setLeased((now) =>
-        joined(
-          now.map((one) => (one.id === next.id ? next : one)),
-          [next],
-        ),
-      );
+      setLeased((now) => joined(now, [next]));
     }
   };
   const giveBackOffline = async () => {
