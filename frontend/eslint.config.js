@@ -17,9 +17,19 @@ export default tseslint.config(
       "no-restricted-imports": [
         "error",
         {
-          name: "react-router",
-          importNames: ["Navigate"],
-          message: "It would undo a click on a link: use components/redirect.tsx.",
+          paths: [
+            {
+              name: "react-router",
+              importNames: ["Navigate"],
+              message: "It would undo a click on a link: use components/redirect.tsx.",
+            },
+            {
+              name: "react-router",
+              importNames: ["useNavigate"],
+              message:
+                "Called after an answer, it would take back who has gone elsewhere: use lib/use-go.ts.",
+            },
+          ],
         },
       ],
       "no-restricted-syntax": [
@@ -28,8 +38,16 @@ export default tseslint.config(
           selector: "JSXAttribute[name.name='dangerouslySetInnerHTML']",
           message: "Text from outside is hostile: render it through components/text/markdown.tsx.",
         },
+        {
+          selector: "CallExpression[callee.name='useMutation'] CallExpression[callee.name='go']",
+          message: "That is the `go` of the last rendering: hand mutate() the one of its moment.",
+        },
       ],
     },
   },
-  { files: ["src/components/redirect.tsx"], rules: { "no-restricted-imports": "off" } },
+  {
+    // Whoever signs out goes to sign in, wherever they have gone meanwhile.
+    files: ["src/components/redirect.tsx", "src/lib/use-go.ts", "src/app/sign-out.tsx"],
+    rules: { "no-restricted-imports": "off" },
+  },
 );

@@ -40,13 +40,16 @@ class LateAnswer:
             f"{self._address} is answered",
         )
 
-    def come(self) -> None:
-        """Let the page have it, and wait until the page has done all that it does then."""
+    def come(self, *, is_last: bool = True) -> None:
+        """Let the page have it; if it is the last, wait until all is done that follows."""
         self.wait()
         assert self._kept is not None
         route, answer = self._kept
-        route.fulfill(response=answer)
-        wait_until(self._is_quiet, f"nothing more comes of {self._address}")
+        with self._page.expect_event("requestfinished", lambda one: one == route.request):
+            route.fulfill(response=answer)
+        self._page.evaluate(_TWO_FRAMES)
+        if is_last:
+            wait_until(self._is_quiet, f"nothing more comes of {self._address}")
 
     def _is_quiet(self) -> bool:
         self._page.evaluate(_TWO_FRAMES)

@@ -1,10 +1,12 @@
 """An answer that comes late changes nothing that its person has done meanwhile."""
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from backend.schemas.events import MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.late_answers import LateAnswer
 from tests.e2e.test_rank import shown, wait_for_judgments
@@ -114,3 +116,99 @@ def test_what_somebody_began_while_it_was_given_back_stays_with_a_lease(
     assert prompt_of(page) == begun
     expect(page.get_by_label("Response B").get_by_text("1st")).to_be_visible()
     expect(page.get_by_text("Your lease on this comparison has ended")).to_have_count(0)
+
+
+def judged(workshop: Workshop, open_page: OpenPage, name: str) -> tuple[Page, str]:
+    """A page that revises the only judgment of a new project."""
+    project = workshop.new_project(name)
+    workshop.comparisons(project, 1)
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    rank_it(page)
+    wait_for_judgments(workshop, project, 1)
+    page.goto(f"/projects/{project}/mine")
+    page.get_by_role("link", name="Revise").click()
+    expect(page.get_by_label("Response A").get_by_text("1st")).to_be_visible()
+    return page, project
+
+
+def test_whoever_has_left_a_revision_on_its_way_is_not_taken_back(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    page, _ = judged(workshop, open_page, "Left a revision")
+    late = LateAnswer(page, "**/judgment")
+    page.keyboard.type("d1")
+    page.keyboard.press("Enter")
+    late.wait()
+    expect(page.get_by_text("Back without a change")).to_have_count(0)
+    expect(page.get_by_role("link", name="Back to your judgments")).to_be_visible()
+    page.get_by_role("link", name="Rank", exact=True).click()
+    expect(page.get_by_role("heading", name="Rank", exact=True)).to_be_visible()
+
+    late.come()
+
+    expect(page.get_by_text("All done")).to_be_visible()
+    assert page.url.endswith("/rank")
+
+
+def test_a_link_that_was_clicked_before_an_answer_came_is_followed(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    page, _ = judged(workshop, open_page, "Clicked before")
+    late = LateAnswer(page, "**/judgment")
+    code = LateAnswer(page, "**/assets/experiments-page*.js")
+    page.keyboard.type("d1")
+    page.keyboard.press("Enter")
+    late.wait()
+    page.get_by_role("link", name="Experiments").click()
+    code.wait()
+
+    late.come(is_last=False)
+    code.come()
+
+    expect(page.get_by_role("heading", name="Experiments", exact=True)).to_be_visible()
+
+
+def test_whoever_has_closed_a_form_is_not_taken_to_what_it_makes(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Closed a form")
+    page = open_page(f"/projects/{project}/experiments")
+    page.get_by_role("button", name="New experiment").first.click()
+    dialog = page.get_by_role("dialog", name="New experiment")
+    dialog.get_by_label("Name").fill("first")
+    late = LateAnswer(page, "**/api/v1/experiments")
+    dialog.get_by_role("button", name="Create").click()
+    late.wait()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="New experiment").first.click()
+    dialog.get_by_label("Name").fill("second")
+
+    late.come()
+
+    expect(page.get_by_role("link", name="first")).to_be_attached()
+    expect(dialog.get_by_label("Name")).to_have_value("second")
+    assert page.url.endswith("/experiments")
+
+
+def test_what_is_changed_while_a_view_is_saved_stays(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Changed meanwhile")
+    first, second = workshop.paused_runs(workshop.prepare_run(project), 2)
+    for run in (first, second):
+        workshop.report(run, *[MetricLine(step=n, time=n, values={"loss": 1.0}) for n in range(9)])
+    view = {"page": "compare", "name": "mine", "query": f"runs={first}"}
+    made = workshop.post(f"/projects/{project}/views", view)["id"]
+    page = open_page(f"/projects/{project}/compare?view={made}&runs={first},{second}")
+    late = LateAnswer(page, f"**/views/{made}", '"query"')
+    page.get_by_role("button", name="Update “mine”").click()
+    late.wait()
+    page.get_by_role("checkbox", name="Show the curve of run 1").click()
+    page.wait_for_url("**hide=**")
+
+    late.come()
+
+    expect(page.get_by_role("checkbox", name="Show the curve of run 1")).not_to_be_checked()
+    expect(page).to_have_url(re.compile(f"view={made}"))
+    expect(page).to_have_url(re.compile(f"hide={second}"))

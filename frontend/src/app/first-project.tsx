@@ -1,7 +1,6 @@
 /** The form for a new project: the first thing to do on an empty installation. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useNavigate } from "react-router";
 
 import { createProject, projectsQuery } from "@/api/projects";
 import { createsProjects, meQuery } from "@/api/session";
@@ -13,13 +12,14 @@ import {
   PROPOSED_JUDGMENTS,
   settingsOf,
 } from "@/components/form/judgments-fields";
+import { useGo } from "@/lib/use-go";
 
 export function ProjectForm({ onClose }: { onClose?: () => void }) {
   const [name, setName] = useState("");
   const [guidelines, setGuidelines] = useState("");
   const [wanted, setWanted] = useState(PROPOSED_JUDGMENTS);
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const go = useGo();
   return (
     <CreateForm
       create={() => createProject({ name: name.trim(), guidelines, ...settingsOf(wanted) })}
@@ -27,7 +27,7 @@ export function ProjectForm({ onClose }: { onClose?: () => void }) {
       onMade={async (project) => {
         // Who made it is a member now.
         await client.invalidateQueries(meQuery);
-        await navigate(`/projects/${project.id}`);
+        await go(`/projects/${project.id}`);
       }}
       verb="Create project"
       isComplete={name.trim() !== ""}

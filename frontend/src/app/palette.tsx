@@ -1,7 +1,7 @@
 /** Ctrl/Cmd-K: pages, runs, experiments, models, projects and a few actions, found by typing part of a name. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
-import { useNavigate, useParams } from "react-router";
+import { useParams } from "react-router";
 
 import { experimentsQuery } from "@/api/experiments";
 import { modelsQuery } from "@/api/models";
@@ -11,6 +11,7 @@ import { managesIn, roleIn } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme } from "@/lib/theme";
+import { useGo } from "@/lib/use-go";
 
 import { pagesFor } from "./nav-pages";
 
@@ -26,7 +27,7 @@ const MOST = 12;
 
 function useEntries(user: User): Entry[] {
   const { projectId } = useParams();
-  const navigate = useNavigate();
+  const goTo = useGo();
   const pages = projectId === undefined ? [] : pagesFor(roleIn(user, projectId));
   const sees = (path: string) => pages.some((page) => page.path === path);
   const runs = useQuery({
@@ -40,7 +41,7 @@ function useEntries(user: User): Entry[] {
   const models = useQuery({ ...modelsQuery, enabled: sees("models") });
   const projects = useQuery(projectsQuery);
   const base = `/projects/${projectId ?? ""}`;
-  const go = (to: string) => () => void navigate(to);
+  const go = (to: string) => () => void goTo(to);
   const here: Entry[] = pages.map(({ path, label, icon }) => ({
     id: path,
     icon,

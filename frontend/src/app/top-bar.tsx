@@ -1,13 +1,14 @@
 /** Where one is (project, page), search, theme, and who is signed in. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useLocation, useNavigate, useParams } from "react-router";
+import { Link, useLocation, useParams } from "react-router";
 
 import { projectsQuery } from "@/api/projects";
 import { createsProjects } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme, useThemeChoice, type Choice } from "@/lib/theme";
+import { useGo } from "@/lib/use-go";
 
 import { ProjectForm } from "./first-project";
 import { LostConnection } from "./lost-connection";
@@ -40,7 +41,7 @@ const NEW = "new";
 function ProjectSwitcher({ user }: { user: User }) {
   const { projectId } = useParams();
   const { pathname } = useLocation();
-  const navigate = useNavigate();
+  const go = useGo();
   const projects = useQuery(projectsQuery);
   const [isCreating, setCreating] = useState(false);
   const place = pathname.split("/")[3] ?? "";
@@ -60,7 +61,7 @@ function ProjectSwitcher({ user }: { user: User }) {
           onChange={(event) => {
             const chosen = event.target.value;
             if (chosen === NEW) setCreating(true);
-            else void navigate(`/projects/${chosen}/${place}`);
+            else void go(`/projects/${chosen}/${place}`);
           }}
         >
           {projects.data.items.map(({ id, name }) => (

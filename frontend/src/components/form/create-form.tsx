@@ -10,6 +10,7 @@ export function CreateForm<Made>(props: {
   create: () => Promise<Made>;
   /** The list that has one more afterwards. */
   list: QueryKey;
+  /** Also called when the form is gone by then, such as by Escape: as it was when it was sent. */
   onMade?: (made: Made) => unknown;
   /** The button's words. */
   verb: ReactNode;
@@ -21,12 +22,11 @@ export function CreateForm<Made>(props: {
 }) {
   const id = useId();
   const client = useQueryClient();
-  const sending = useMutation({
+  const sending = useMutation<Made, Error, typeof props.onMade>({
     mutationFn: props.create,
-    onSuccess: async (made) => {
+    onSuccess: async (made, onMade) => {
       await client.invalidateQueries({ queryKey: props.list });
-      await props.onMade?.(made);
-      props.dialog?.onClose();
+      await onMade?.(made);
     },
   });
   const form = (
@@ -35,7 +35,8 @@ export function CreateForm<Made>(props: {
       className="form"
       onSubmit={(event) => {
         event.preventDefault();
-        sending.mutate();
+        // Who closed the dialog may have opened another one since.
+        sending.mutate(props.onMade, { onSuccess: () => props.dialog?.onClose() });
       }}
     >
       {props.children}

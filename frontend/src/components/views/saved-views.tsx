@@ -2,7 +2,7 @@
 import "./saved-views.css";
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { managesIn, meQuery } from "@/api/session";
 import type { SavedView } from "@/api/types";
@@ -37,20 +37,24 @@ function SaveDialog(props: { page: ViewPage; query: string; onClose: () => void 
   );
 }
 
-function UpdateButton({ view, query }: { view: SavedView; query: string }) {
+/** `onSaved`, as it was when the button was pressed: the button goes once the view is shown as saved. */
+function UpdateButton(props: { view: SavedView; query: string; onSaved: (query: string) => void }) {
+  const { view, query, onSaved } = props;
   const client = useQueryClient();
-  const { open } = useViewSearch();
   const saving = useMutation({
-    mutationFn: (text: string) =>
-      changeView(view.project_id, view.id, { revision: view.revision, query: text }),
-    onSuccess: async () => {
+    mutationFn: (asked: { text: string; onSaved: (query: string) => void }) =>
+      changeView(view.project_id, view.id, { revision: view.revision, query: asked.text }),
+    onSuccess: async (_, asked) => {
       await client.invalidateQueries({ queryKey: viewsKey(view.project_id) });
-      open(view.id);
+      asked.onSaved(asked.text);
     },
   });
   return (
     <>
-      <PendingButton isPending={saving.isPending} onPress={() => saving.mutate(query)}>
+      <PendingButton
+        isPending={saving.isPending}
+        onPress={() => saving.mutate({ text: query, onSaved })}
+      >
         Update “{view.name}”
       </PendingButton>
       <Refused asked={saving} />
@@ -80,15 +84,25 @@ function Chooser({ views }: { views: readonly SavedView[] }) {
 }
 
 function Changes({ page, views }: { page: ViewPage; views: readonly SavedView[] }) {
-  const { search, saved, isChanged } = useViewSearch();
+  const { search, saved, isChanged, open } = useViewSearch();
   const [dialog, setDialog] = useState<"save" | "all" | null>(null);
   const close = () => setDialog(null);
   const view = saved?.data;
   const query = search.toString();
+  const latest = useRef(query);
+  useEffect(() => {
+    latest.current = query;
+  });
+  // What was changed while it was saved stays, as a change of the view.
+  const openIfShown = (id: string) => (text: string) => {
+    if (latest.current === text) open(id);
+  };
   const isNew = query !== "" && (view === undefined || isChanged);
   return (
     <>
-      {view !== undefined && isChanged && <UpdateButton view={view} query={query} />}
+      {view !== undefined && isChanged && (
+        <UpdateButton view={view} query={query} onSaved={openIfShown(view.id)} />
+      )}
       {isNew && (
         <button type="button" className="btn" onClick={() => setDialog("save")}>
           {view === undefined ? "Save view…" : "Save as…"}

@@ -4,6 +4,7 @@ import { useSearchParams } from "react-router";
 
 import type { SavedView } from "@/api/types";
 import { viewQuery } from "@/api/views";
+import { useIsHere } from "@/lib/use-go";
 import { useProjectId } from "@/lib/use-project";
 
 const VIEW = "view";
@@ -31,6 +32,7 @@ export function withView(shown: URLSearchParams, viewId: string | null): URLSear
 export function useViewSearch() {
   const projectId = useProjectId();
   const [address, setAddress] = useSearchParams();
+  const isHere = useIsHere();
   const viewId = address.get(VIEW);
   const saved = useQuery({ ...viewQuery(projectId, viewId ?? ""), enabled: viewId !== null });
   const search = shownSearch(address, saved.data);
@@ -41,8 +43,9 @@ export function useViewSearch() {
     isChanged: own.size > 0 && own.toString() !== saved.data?.query,
     setSearch: (change: (now: URLSearchParams) => URLSearchParams) =>
       setAddress(() => withView(change(search), viewId), { replace: true }),
-    /** Null: no view, only what is shown now. */
-    open: (id: string | null) =>
-      setAddress(id === null ? search : new URLSearchParams({ [VIEW]: id })),
+    /** Null: no view, only what is shown now. Nothing if its person has gone elsewhere since. */
+    open: (id: string | null) => {
+      if (isHere()) setAddress(id === null ? search : new URLSearchParams({ [VIEW]: id }));
+    },
   };
 }

@@ -3,7 +3,7 @@ import "./experiments.css";
 
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useNavigate, useSearchParams } from "react-router";
+import { Link, useSearchParams } from "react-router";
 
 import { createExperiment, experimentPages } from "@/api/experiments";
 import { managesIn, meQuery } from "@/api/session";
@@ -17,10 +17,11 @@ import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Markdown } from "@/components/text/markdown";
 import { plural } from "@/lib/format";
+import { useGo } from "@/lib/use-go";
 import { useProjectId } from "@/lib/use-project";
 
 function NewDialog({ projectId, onClose }: { projectId: string; onClose: () => void }) {
-  const navigate = useNavigate();
+  const go = useGo();
   const [name, setName] = useState("");
   const [question, setQuestion] = useState("");
   return (
@@ -29,7 +30,7 @@ function NewDialog({ projectId, onClose }: { projectId: string; onClose: () => v
         createExperiment({ project_id: projectId, name: name.trim(), question: question.trim() })
       }
       list={["experiments", projectId]}
-      onMade={(made) => navigate(`/projects/${projectId}/experiments/${made.id}`)}
+      onMade={(made) => go(`/projects/${projectId}/experiments/${made.id}`)}
       verb="Create"
       isComplete={name.trim() !== ""}
       dialog={{ title: "New experiment", onClose }}

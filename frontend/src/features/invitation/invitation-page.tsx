@@ -3,7 +3,7 @@ import "./invitation.css";
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState, type ReactNode } from "react";
-import { Link, useLocation, useNavigate } from "react-router";
+import { Link, useLocation } from "react-router";
 
 import { Problem } from "@/api/client";
 import { acceptInvitation, joinByInvitation, openInvitation } from "@/api/members";
@@ -14,6 +14,7 @@ import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { Empty, Failure, Skeleton } from "@/components/states";
 import { isText, read, remove, write } from "@/lib/storage";
+import { useGo } from "@/lib/use-go";
 
 const LEAST_PASSWORD = 10;
 /** Where a token waits while somebody signs in: in no address that a server could log. */
@@ -113,13 +114,16 @@ function Offer(props: { token: string; invitation: OpenedInvitation; user: User 
   );
 }
 
+/** For the callbacks of a mutation: what is so from now on, and where it leads who is still here. */
 function useEnter(projectId: string) {
   const client = useQueryClient();
-  const navigate = useNavigate();
-  return async () => {
-    client.clear();
-    remove(sessionStorage, KEPT);
-    await navigate(`/projects/${projectId}`, { replace: true });
+  const go = useGo();
+  return {
+    onAccepted: () => {
+      client.clear();
+      remove(sessionStorage, KEPT);
+    },
+    enter: () => void go(`/projects/${projectId}`, { replace: true }),
   };
 }
 
@@ -129,9 +133,10 @@ function Join(props: {
   user: User;
   children: ReactNode;
 }) {
+  const { onAccepted, enter } = useEnter(props.invitation.project_id);
   const asked = useMutation({
     mutationFn: (token: string) => joinByInvitation(token),
-    onSuccess: useEnter(props.invitation.project_id),
+    onSuccess: onAccepted,
   });
   return (
     <>
@@ -143,7 +148,7 @@ function Join(props: {
         <PendingButton
           className="btn primary"
           isPending={asked.isPending}
-          onPress={() => asked.mutate(props.token)}
+          onPress={() => asked.mutate(props.token, { onSuccess: enter })}
         >
           Join as {props.user.name}
         </PendingButton>
@@ -158,9 +163,10 @@ function NewAccount({ token, invitation }: { token: string; invitation: OpenedIn
   const [password, setPassword] = useState("");
   const [isShown, setShown] = useState(false);
   const ids = [useId(), useId(), useId()] as const;
+  const { onAccepted, enter } = useEnter(invitation.project_id);
   const accepting = useMutation({
     mutationFn: () => acceptInvitation(token, invitation.email === null ? email : null, password),
-    onSuccess: useEnter(invitation.project_id),
+    onSuccess: onAccepted,
   });
   const isTaken = accepting.error instanceof Problem && accepting.error.status === 409;
   return (
@@ -168,7 +174,7 @@ function NewAccount({ token, invitation }: { token: string; invitation: OpenedIn
       className="form"
       onSubmit={(event) => {
         event.preventDefault();
-        accepting.mutate();
+        accepting.mutate(undefined, { onSuccess: enter });
       }}
     >
       <div className="field">

@@ -1,7 +1,7 @@
 /** The New run form: starting point, fields or JSON, summary, and what happens on Start. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
-import { useNavigate, useSearchParams } from "react-router";
+import { useSearchParams } from "react-router";
 
 import { experimentsQuery } from "@/api/experiments";
 import { runsQuery } from "@/api/runs";
@@ -10,6 +10,7 @@ import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Failure } from "@/components/states";
 import { randomId } from "@/lib/random-id";
+import { useGo, type Go } from "@/lib/use-go";
 
 import { differences, suggestedName, type Candidates } from "./config/initial-config";
 import { fieldsOf, grouped, type Field } from "./config/schema";
@@ -276,8 +277,8 @@ function StartPanel(props: {
     typedLabels ?? labelsOf(draft.start.parent, experiments, props.inputs.experimentId);
   const sent = useRef<{ text: string; key: string } | null>(null);
   const client = useQueryClient();
-  const navigate = useNavigate();
-  const launch = useMutation({
+  const go = useGo();
+  const launch = useMutation<Run, Error, Go>({
     mutationFn: () => {
       const completed = validation.isCurrent ? (validation.data?.config ?? null) : null;
       const { parent, step } = draft.start;
@@ -288,10 +289,10 @@ function StartPanel(props: {
       const known = { completed: completed as JsonObject | null, experiments };
       return startRun(what, known, sent.current.key);
     },
-    onSuccess: async (run) => {
+    onSuccess: async (run, goOn) => {
       await client.invalidateQueries({ queryKey: runsQuery({}).queryKey.slice(0, 1) });
       await client.invalidateQueries(experimentsQuery(projectId));
-      await navigate(`/projects/${projectId}/runs/${run.id}`);
+      await goOn(`/projects/${projectId}/runs/${run.id}`);
     },
     onError: () => void validation.refetch(),
   });
@@ -299,7 +300,7 @@ function StartPanel(props: {
     props.onAttempt();
     const error = problems.find(({ level }) => level === "error");
     if (validation.isCurrent && error !== undefined) props.onGo(error.path);
-    else launch.mutate();
+    else launch.mutate(go);
   };
   const isReady = validation.isCurrent && !problems.some(({ level }) => level === "error");
   return (

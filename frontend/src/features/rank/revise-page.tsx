@@ -3,16 +3,17 @@ import "./rank.css";
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useNavigate, useParams } from "react-router";
+import { Link, useParams } from "react-router";
 
 import { ownJudgmentQuery } from "@/api/judgments";
 import { meQuery } from "@/api/session";
 import type { Assignment, OwnJudgment } from "@/api/types";
 import { EmptyCard, Loaded, Skeleton } from "@/components/states";
 import { isText, read, remove, write } from "@/lib/storage";
+import { useGo } from "@/lib/use-go";
 import { useProjectId } from "@/lib/use-project";
 
-import { Comparison } from "./comparison";
+import { Comparison, type ComparisonProps } from "./comparison";
 import { dropDraft, keepDraft } from "./leases/drafts";
 import { UnsentNotes } from "./outbox/unsent";
 import { outbox } from "./outbox/browser-outbox";
@@ -27,35 +28,85 @@ export function RevisePage() {
   const projectId = useProjectId();
   const { assignmentId = "" } = useParams();
   const me = useQuery(meQuery);
-  const judgment = useQuery(ownJudgmentQuery(projectId, assignmentId));
   if (me.data === undefined) return <Skeleton lines={6} />;
+  const given = { projectId, userId: me.data.id, assignmentId };
+  return <Revising key={assignmentId} {...given} />;
+}
+
+interface Given {
+  readonly projectId: string;
+  readonly userId: string;
+  readonly assignmentId: string;
+}
+
+function Revising(given: Given) {
+  const { projectId, userId, assignmentId } = given;
+  const judgment = useQuery(ownJudgmentQuery(projectId, assignmentId));
+  const { isSending, submit } = useRevision(given);
   return (
     <div className="rank-page">
       <div className="rank-top">
         <h1>Revise</h1>
         <span className="grow" />
-        <Link
-          className="btn ghost"
-          to={`/projects/${projectId}/mine`}
-          onClick={() => {
-            remove(sessionStorage, REVISING);
-            dropDraft(assignmentId);
-          }}
-        >
-          Back without a change
-        </Link>
+        <WayBack {...given} isSending={isSending} />
       </div>
-      <UnsentNotes userId={me.data.id} />
-      <Loaded query={judgment} lines={8}>
-        {(found) =>
-          found === null ? (
-            <Missing projectId={projectId} />
-          ) : (
-            <Revision key={found.id} projectId={projectId} userId={me.data.id} judgment={found} />
-          )
-        }
-      </Loaded>
+      <UnsentNotes userId={userId} />
+      {isSending ? (
+        <Skeleton lines={8} label="Sending" />
+      ) : (
+        <Loaded query={judgment} lines={8}>
+          {(found) =>
+            found === null ? (
+              <Missing projectId={projectId} />
+            ) : (
+              <Revision key={found.id} projectId={projectId} judgment={found} onSubmit={submit} />
+            )
+          }
+        </Loaded>
+      )}
     </div>
+  );
+}
+
+/** Sends a revision and then leads back to what somebody has judged, with a word of what became of it. */
+function useRevision({ projectId, userId }: Given) {
+  const go = useGo();
+  useSending(projectId, userId);
+  const [isSending, setSending] = useState(false);
+  const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
+    const given = { ranking, activeMs, revise: true, holdMs: 0 };
+    const key = put({ projectId, userId }, assignment, given);
+    if (key === null) return;
+    remove(sessionStorage, REVISING);
+    setSending(true);
+    void outbox.flush().then(() => {
+      const word = `${becameOf(key)}: ${wordsOf(ranking)}.`;
+      return go(`/projects/${projectId}/mine`, { state: { word } });
+    });
+  };
+  return { isSending, submit };
+}
+
+/** What was sent cannot be left as it was. */
+function WayBack({ projectId, assignmentId, isSending }: Given & { isSending: boolean }) {
+  const to = `/projects/${projectId}/mine`;
+  if (isSending)
+    return (
+      <Link className="btn ghost" to={to}>
+        Back to your judgments
+      </Link>
+    );
+  return (
+    <Link
+      className="btn ghost"
+      to={to}
+      onClick={() => {
+        remove(sessionStorage, REVISING);
+        dropDraft(assignmentId);
+      }}
+    >
+      Back without a change
+    </Link>
   );
 }
 
@@ -90,10 +141,12 @@ function becameOf(key: string): string {
   return isReviewed ? "Kept for review" : "Revised";
 }
 
-function Revision(props: { projectId: string; userId: string; judgment: OwnJudgment }) {
-  const { projectId, userId, judgment } = props;
-  const navigate = useNavigate();
-  useSending(projectId, userId);
+function Revision(props: {
+  projectId: string;
+  judgment: OwnJudgment;
+  onSubmit: ComparisonProps["onSubmit"];
+}) {
+  const { projectId, judgment } = props;
   const [assignment] = useState(() => {
     const shown = assignmentOf(judgment);
     // After a reload one goes on; else one begins with what was said last.
@@ -102,25 +155,12 @@ function Revision(props: { projectId: string; userId: string; judgment: OwnJudgm
     write(sessionStorage, REVISING, judgment.id);
     return shown;
   });
-  const [isSending, setSending] = useState(false);
-  const submit = (_: Assignment, ranking: Ranking, activeMs: number) => {
-    const given = { ranking, activeMs, revise: true, holdMs: 0 };
-    const key = put({ projectId, userId }, assignment, given);
-    if (key === null) return;
-    remove(sessionStorage, REVISING);
-    setSending(true);
-    void outbox.flush().then(() => {
-      const word = `${becameOf(key)}: ${wordsOf(ranking)}.`;
-      return navigate(`/projects/${projectId}/mine`, { state: { word } });
-    });
-  };
-  if (isSending) return <Skeleton lines={8} label="Sending" />;
   return (
     <Comparison
       projectId={projectId}
       assignment={assignment}
       onReopen={null}
-      onSubmit={submit}
+      onSubmit={props.onSubmit}
       onSkip={null}
     />
   );

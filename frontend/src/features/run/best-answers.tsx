@@ -1,6 +1,5 @@
 /** What a run answered, frozen as demonstrations: the best of each prompt, by score. */
 import { useState } from "react";
-import { useNavigate } from "react-router";
 
 import { freezeSnapshot } from "@/api/projects";
 import type { Run } from "@/api/types";
@@ -8,6 +7,7 @@ import { CreateForm, NameField } from "@/components/form/create-form";
 import { Field } from "@/components/form/field";
 import { HeldOutField } from "@/components/form/held-out-field";
 import { Icon } from "@/components/icons";
+import { useGo } from "@/lib/use-go";
 
 /**
  * The reward terms of a run that samples, as its scores name them: by their names, or else by their
@@ -33,7 +33,7 @@ export function termNames(config: Run["config"]): string[] {
 const numberOf = (text: string) => (text.trim() === "" ? null : Number(text));
 
 export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => void }) {
-  const navigate = useNavigate();
+  const go = useGo();
   const terms = termNames(run.config);
   const [name, setName] = useState(`Best answers of ${run.name}`.slice(0, 200));
   const [best, setBest] = useState(terms.length > 0 ? "1" : "");
@@ -62,7 +62,7 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
     <CreateForm
       create={freeze}
       list={["project", run.project_id, "snapshots"]}
-      onMade={() => navigate(`/projects/${run.project_id}/data/snapshots`)}
+      onMade={() => go(`/projects/${run.project_id}/data/snapshots`)}
       verb={
         <>
           <Icon name="lock" /> Freeze

@@ -2,7 +2,7 @@
 import "./run.css";
 
 import { useQuery } from "@tanstack/react-query";
-import { useNavigate, useParams } from "react-router";
+import { useParams } from "react-router";
 
 import { runQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
@@ -10,6 +10,7 @@ import { Notes } from "@/components/run-edit/notes";
 import { useMayChange } from "@/components/run-edit/use-change";
 import { Failure, Loaded } from "@/components/states";
 import { Tabs } from "@/components/tabs";
+import { useGo } from "@/lib/use-go";
 
 import { Alerts } from "./alerts";
 import { CheckpointsTab } from "./checkpoints-tab";
@@ -111,8 +112,8 @@ interface TabProps {
 function Tab(props: TabProps) {
   const { run, live, curves, base } = props;
   const shownElsewhere = useShownMetrics(run);
-  const navigate = useNavigate();
-  const pick = (step: number) => void navigate(samplesAddress(run, base, step) ?? base);
+  const go = useGo();
+  const pick = (step: number) => void go(samplesAddress(run, base, step) ?? base);
   switch (props.tab) {
     case "frontier":
       return <RewardVsKlTab run={run} live={curves.live} tick={curves.tick} />;

@@ -3,7 +3,7 @@ import "./runs.css";
 
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useRef, useState, type ReactNode } from "react";
-import { Link, useNavigate, useSearchParams } from "react-router";
+import { Link, useSearchParams } from "react-router";
 
 import { Problem } from "@/api/client";
 import { experimentsQuery } from "@/api/experiments";
@@ -16,6 +16,7 @@ import { useTrendsOf } from "@/components/run-list/trends";
 import { Empty, Loaded } from "@/components/states";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { plural } from "@/lib/format";
+import { useGo } from "@/lib/use-go";
 import { useProjectId } from "@/lib/use-project";
 
 import { BulkBar } from "./bulk-bar";
@@ -129,7 +130,7 @@ export function RunsPage() {
   const [editedId, setEdited] = useState<string | null>(null);
   const [opened, setOpened] = useState<"columns" | "help" | null>(null);
   const field = useRef<HTMLInputElement>(null);
-  const navigate = useNavigate();
+  const go = useGo();
 
   const ids = useMemo(() => rows.map(({ run }) => run.id), [rows]);
   const chosen = rows.filter(({ run }) => selection.chosen.includes(run.id)).map(({ run }) => run);
@@ -149,7 +150,7 @@ export function RunsPage() {
     onSelection: setSelection,
     onFilter: () => field.current?.focus(),
     onHelp: () => setOpened("help"),
-    onOpen: (runId) => void navigate(`/projects/${projectId}/runs/${runId}`),
+    onOpen: (runId) => void go(`/projects/${projectId}/runs/${runId}`),
     onEdit: mayChange ? setEdited : null,
   });
 

@@ -3,7 +3,7 @@ import "./sign-in.css";
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, type ComponentType } from "react";
-import { useLocation, useNavigate, useSearchParams } from "react-router";
+import { useLocation, useSearchParams } from "react-router";
 
 import { Problem } from "@/api/client";
 import { signInWithToken } from "@/api/session";
@@ -11,6 +11,7 @@ import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { PasswordForm } from "@/components/form/password-form";
 import { Failure, Skeleton } from "@/components/states";
+import { useGo } from "@/lib/use-go";
 
 type UnsentOf = ComponentType<{ userId: string }>;
 
@@ -26,12 +27,12 @@ function exchange(token: string): Promise<User> {
 function useAfterSignIn() {
   const [search] = useSearchParams();
   const client = useQueryClient();
-  const navigate = useNavigate();
+  const go = useGo();
   return async () => {
     client.clear();
     const next = search.get("next") ?? "/";
     // Only addresses of our own: "//elsewhere" would lead away.
-    await navigate(/^\/(?!\/|\\)/.test(next) ? next : "/", { replace: true });
+    await go(/^\/(?!\/|\\)/.test(next) ? next : "/", { replace: true });
   };
 }
 

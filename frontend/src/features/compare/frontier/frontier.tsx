@@ -1,7 +1,6 @@
 /** What each group paid for its reward: both on one picture, joined in the order of time. */
 import { useQueries, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useNavigate } from "react-router";
 
 import { metricsQuery } from "@/api/runs";
 import { groupCurvesQuery } from "@/api/seed-groups";
@@ -14,6 +13,7 @@ import { Failure } from "@/components/states";
 import { MeasuredApart } from "@/features/compare/measured-apart";
 import { SAME_PROMPT_ID } from "@/features/compare/same-prompt/same-prompt";
 import { useView } from "@/features/compare/view";
+import { useGo } from "@/lib/use-go";
 
 import { isGold, measuresOf, missingMeasures, type Measure } from "./measures";
 import { pathsOf, type Known } from "./paths";
@@ -91,7 +91,7 @@ function Missing({ runs }: { runs: readonly Run[] }) {
 
 function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measure }) {
   const { runIds, hidden, isRoot, set } = useView();
-  const navigate = useNavigate();
+  const go = useGo();
   const client = useQueryClient();
   const [problem, setProblem] = useState<unknown>(null);
   const { known, error } = useKnown(measure, refetchMs);
@@ -101,7 +101,7 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
   const pick = ({ id }: Path, { step }: PathPoint) => {
     const run = runs.get(id);
     if (run !== undefined)
-      return void navigate(`/projects/${run.project_id}/runs/${id}/samples?step=${step}`);
+      return void go(`/projects/${run.project_id}/runs/${id}/samples?step=${step}`);
     // The mean of several runs has no samples of its own: theirs stand side by side.
     set({ at: String(step) });
     document.getElementById(SAME_PROMPT_ID)?.scrollIntoView({ block: "start" });

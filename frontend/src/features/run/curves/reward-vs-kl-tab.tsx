@@ -1,7 +1,7 @@
 /** Reward vs KL: what the reward costs in KL, and what it does to the responses. */
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useNavigate, useSearchParams } from "react-router";
+import { useSearchParams } from "react-router";
 
 import { metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
@@ -12,6 +12,7 @@ import { useExplain } from "@/components/metrics/use-explain";
 import { Segmented } from "@/components/segmented";
 import { Empty, Failure } from "@/components/states";
 import { useView } from "@/features/run/view";
+import { useGo } from "@/lib/use-go";
 
 import { CurveCard } from "./chart/curve-card";
 import { rangeOf } from "./layout";
@@ -57,7 +58,7 @@ interface RewardVsKlTabProps {
 
 export function RewardVsKlTab({ run, live, tick }: RewardVsKlTabProps) {
   const { view, zoomTo } = useView();
-  const navigate = useNavigate();
+  const go = useGo();
   const explain = useExplain(run.method);
   const markers = useMarkers(run.id, live, tick, explain);
   const [search, setSearch] = useSearchParams();
@@ -118,7 +119,7 @@ export function RewardVsKlTab({ run, live, tick }: RewardVsKlTabProps) {
             reward="Reward"
             caption={captionOf(paths)}
             onPick={(_, point) =>
-              void navigate(`/projects/${run.project_id}/runs/${run.id}/samples?step=${point.step}`)
+              void go(`/projects/${run.project_id}/runs/${run.id}/samples?step=${point.step}`)
             }
             exactPaths={() => exactPaths(client, run, live)}
             onProblem={setProblem}

@@ -3,7 +3,7 @@ import "./prompts.css";
 
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useNavigate } from "react-router";
+import { Link } from "react-router";
 
 import { promptScorePages } from "@/api/measured/prompt-scores";
 import type { PromptScores, Run } from "@/api/types";
@@ -20,6 +20,7 @@ import { csvOf } from "@/lib/csv";
 import { fileName, save } from "@/lib/download";
 import { number, percent, plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
+import { useGo } from "@/lib/use-go";
 
 import {
   csvRows,
@@ -151,7 +152,7 @@ function HeatOfPrompts(props: {
   base: string;
 }) {
   const { rows, found, measure, base } = props;
-  const navigate = useNavigate();
+  const go = useGo();
   const theme = useTheme();
   const [at, setAt] = useState<{ row: number; step: number } | null>(null);
   const near = at === null ? undefined : rows[at.row];
@@ -169,7 +170,7 @@ function HeatOfPrompts(props: {
         onLook={(row, step) => setAt(row === null ? null : { row, step })}
         onPick={(row) => {
           const picked = rows[row];
-          if (picked !== undefined) void navigate(samplesOf(base, picked));
+          if (picked !== undefined) void go(samplesOf(base, picked));
         }}
       />
       <p className="small mono muted told" dir="auto">
