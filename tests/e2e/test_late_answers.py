@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from backend.schemas.events import MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.late_answers import LateAnswer
+from tests.e2e.test_pages import barriers
 from tests.e2e.test_rank import shown, wait_for_judgments
 from tests.e2e.workshop import Workshop
 from tests.processes import wait_until
@@ -212,3 +213,28 @@ def test_what_is_changed_while_a_view_is_saved_stays(
     expect(page.get_by_role("checkbox", name="Show the curve of run 1")).not_to_be_checked()
     expect(page).to_have_url(re.compile(f"view={made}"))
     expect(page).to_have_url(re.compile(f"hide={second}"))
+
+
+def test_a_revision_that_is_refused_is_told_so_with_the_reason(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    page, _ = judged(workshop, open_page, "Refused revision")
+    refusal = {"title": "Closed", "status": 409, "detail": "the comparison is closed"}
+    page.route("**/judgment", lambda route: route.fulfill(status=409, json=refusal))
+    page.keyboard.type("d1")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_text("Not accepted: A = D > B > C.")).to_be_visible()
+    expect(page.get_by_text("The comparison is closed")).to_be_visible()
+    expect(page.get_by_text("not sent yet")).to_have_count(0)
+    assert barriers(page, axe) == []
+    page.reload()
+    expect(page.get_by_text("The comparison is closed")).to_be_visible()
+    page.unroute("**/judgment")
+    page.get_by_role("button", name="Send again").click()
+    expect(page.get_by_text("revision 2")).to_be_visible()
+    expect(page.get_by_text("The comparison is closed")).to_have_count(0)
+    # The browser tells of every refusal.
+    complaints = open_page.complaints  # type: ignore[attr-defined]
+    assert all("409" in text for text in complaints), complaints
+    complaints.clear()

@@ -28,7 +28,13 @@ const pages = [
   },
   {
     path: "mine",
-    lazy: async () => ({ Component: (await import("@/features/mine/mine-page")).MinePage }),
+    lazy: async () => {
+      const [{ MinePage }, { OwnUnsent }] = await Promise.all([
+        import("@/features/mine/mine-page"),
+        import("@/features/rank/outbox/own-unsent"),
+      ]);
+      return { element: <MinePage unsentOf={OwnUnsent} /> };
+    },
   },
   {
     path: "data/:tab?",

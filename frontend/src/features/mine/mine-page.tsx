@@ -1,11 +1,12 @@
 /** What somebody has judged in a project: all of it, with its texts, to be looked up and revised. */
 import "./mine.css";
 
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useDeferredValue, useId } from "react";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useDeferredValue, useId, type ComponentType } from "react";
 import { Link, useLocation, useSearchParams } from "react-router";
 
 import { ownJudgmentPages } from "@/api/judgments";
+import { meQuery } from "@/api/session";
 import { Icon } from "@/components/icons";
 import { More } from "@/components/more";
 import { EmptyCard, Loaded } from "@/components/states";
@@ -16,8 +17,12 @@ import { OwnJudgmentCard } from "./own-judgment-card";
 /** Others keep more in their clipboard than anybody searches for. */
 const LONGEST_SEARCH = 200;
 
-export function MinePage() {
+type UnsentOf = ComponentType<{ projectId: string; userId: string }>;
+
+/** `unsentOf`: what of somebody's judgments is not sent yet, or was refused, and why. */
+export function MinePage({ unsentOf: Unsent }: { unsentOf: UnsentOf }) {
   const projectId = useProjectId();
+  const me = useQuery(meQuery).data;
   const [search, setSearch] = useSearchParams();
   const words = search.get("q")?.slice(0, LONGEST_SEARCH) ?? "";
   const asked = useDeferredValue(words.trim());
@@ -47,6 +52,7 @@ export function MinePage() {
         />
       </div>
       <Word />
+      {me !== undefined && <Unsent projectId={projectId} userId={me.id} />}
       <Loaded query={query} lines={8}>
         {({ pages }) => {
           const judgments = pages.flatMap((page) => page.items);
@@ -67,17 +73,24 @@ export function MinePage() {
   );
 }
 
-/** What the page before has to say: that a revision is sent, or waits. */
+interface Told {
+  readonly word: string;
+  /** Whether Podium has it; else it is in this browser alone. */
+  readonly isStored: boolean;
+}
+
+const isTold = (state: unknown): state is Told =>
+  typeof state === "object" && state !== null && "word" in state && "isStored" in state;
+
+/** What the page before has to say: that a revision is sent, waits or was refused. */
 function Word() {
-  const state: unknown = useLocation().state;
-  const word =
-    typeof state === "object" && state !== null && "word" in state ? String(state.word) : "";
+  const told: unknown = useLocation().state;
   return (
     <div className="mine-word" role="status">
-      {word !== "" && (
-        <p className="note">
-          <Icon name="check" />
-          <span>{word}</span>
+      {isTold(told) && (
+        <p className={told.isStored ? "note" : "note warn"}>
+          <Icon name={told.isStored ? "check" : "alert"} />
+          <span>{told.word}</span>
         </p>
       )}
     </div>

@@ -18,6 +18,7 @@ import { dropDraft, keepDraft } from "./leases/drafts";
 import { UnsentNotes } from "./outbox/unsent";
 import { outbox } from "./outbox/browser-outbox";
 import { rankingOf, wordsOf, type Ranking } from "./ranking/ranking";
+import { FATE_WORDS, fateOf } from "./submit/fate";
 import { useSending } from "./submit/use-sending";
 import { put } from "./submit/use-submission";
 
@@ -80,8 +81,9 @@ function useRevision({ projectId, userId }: Given) {
     remove(sessionStorage, REVISING);
     setSending(true);
     void outbox.flush().then(() => {
-      const word = `${becameOf(key)}: ${wordsOf(ranking)}.`;
-      return go(`/projects/${projectId}/mine`, { state: { word } });
+      const { word, isStored } = becameOf(key);
+      const state = { word: `${word}: ${wordsOf(ranking)}.`, isStored };
+      return go(`/projects/${projectId}/mine`, { state });
     });
   };
   return { isSending, submit };
@@ -135,10 +137,20 @@ const assignmentOf = (judgment: OwnJudgment): Assignment => ({
   expires_at: judgment.created_at,
 });
 
-function becameOf(key: string): string {
-  if (outbox.all.some((one) => one.key === key)) return "Saved here, not sent yet";
-  const isReviewed = outbox.reviewed.some(({ item }) => item.key === key);
-  return isReviewed ? "Kept for review" : "Revised";
+/** The outbox has done what it can for now: what is not sent by then waits. */
+function becameOf(key: string): { word: string; isStored: boolean } {
+  const { all: items, status, reviewed, heldKey } = outbox;
+  const fate = fateOf(key, { items, status, reviewed, heldKey });
+  switch (fate) {
+    case "sent":
+      return { word: "Revised", isStored: true };
+    case "reviewed":
+      return { word: FATE_WORDS.reviewed, isStored: true };
+    case "refused":
+      return { word: FATE_WORDS.refused, isStored: false };
+    default:
+      return { word: FATE_WORDS.waiting, isStored: false };
+  }
 }
 
 function Revision(props: {

@@ -1,4 +1,6 @@
 /** What has not reached the server yet, why, and what it keeps for review; silent while all is well. */
+import "./unsent.css";
+
 import { Icon } from "@/components/icons";
 import { plural } from "@/lib/format";
 

@@ -4,27 +4,28 @@ import "./sent-word.css";
 import { labelOfKey } from "../ranking/press";
 import { useKeymap } from "../keys/keymap-store";
 import { useOutbox } from "../outbox/browser-outbox";
+import { FATE_WORDS, fateOf } from "./fate";
 import { HOLD_MS, type Told } from "./use-submission";
 
 /** What is heard is what is settled: while it is under way, nothing. */
 function useWord(told: Told | null, userId: string): { seen: string; heard: string } {
   const undo = labelOfKey(useKeymap().undo);
-  const { items, status, reviewed, heldKey } = useOutbox(userId);
+  const outgoing = useOutbox(userId);
   const settled = (text: string) => ({ seen: text, heard: text });
   if (told === null) return settled("");
   const { key, words } = told;
   if (key === null) return settled(`${words}.`);
-  const item = items.find((one) => one.key === key);
-  if (key === heldKey)
-    return settled(`${words}: sent in ${HOLD_MS / 1000} seconds. ${undo} takes it back.`);
-  if (item === undefined) {
-    const isReviewed = reviewed.some((one) => one.item.key === key);
-    return settled(`${isReviewed ? "Kept for review" : "Sent"}: ${words}. ${undo} undoes.`);
+  const fate = fateOf(key, outgoing);
+  switch (fate) {
+    case "held":
+      return settled(`${words}: sent in ${HOLD_MS / 1000} seconds. ${undo} takes it back.`);
+    case "sending":
+      return { seen: `Sending: ${words}`, heard: "" };
+    case "refused":
+      return settled(`${FATE_WORDS.refused}: ${words}.`);
+    default:
+      return settled(`${{ ...FATE_WORDS, sent: "Sent" }[fate]}: ${words}. ${undo} undoes.`);
   }
-  if (item.refusal !== null) return settled(`Not accepted: ${words}.`);
-  if (status === "offline" || status === "signed-out")
-    return settled(`Saved here, not sent yet: ${words}. ${undo} undoes.`);
-  return { seen: `Sending: ${words}`, heard: "" };
 }
 
 export function SentWord({ told, userId }: { told: Told | null; userId: string }) {

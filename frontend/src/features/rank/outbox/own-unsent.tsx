@@ -1,0 +1,8 @@
+/** For pages that show what somebody has said: what of it is not sent yet, which is sent from here. */
+import { useSending } from "../submit/use-sending";
+import { UnsentNotes } from "./unsent";
+
+export function OwnUnsent({ projectId, userId }: { projectId: string; userId: string }) {
+  useSending(projectId, userId);
+  return <UnsentNotes userId={userId} />;
+}
