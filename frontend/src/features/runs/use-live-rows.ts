@@ -5,7 +5,7 @@
  * share one stream for all of them.
  */
 import { useQuery, useQueryClient, type InfiniteData } from "@tanstack/react-query";
-import { useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 
 import { untilAnswered } from "@/api/client";
 import { runsByIdQuery } from "@/api/runs";
@@ -29,6 +29,13 @@ export interface LiveRow {
 
 type ToldByRun = ReadonlyMap<string, Told>;
 
+/** What is told and not drawn yet; it outlasts a change of the list. */
+interface Waiting {
+  /** Runs to be asked for anew. */
+  readonly changed: Set<string>;
+  readonly heard: LiveEvent[];
+}
+
 /** Puts runs that were asked for anew where they stand in the lists. */
 function inPlace(pages: InfiniteData<Listing<Run>> | undefined, found: readonly Run[]) {
   if (pages === undefined) return undefined;
@@ -42,6 +49,7 @@ export function useLiveRows(runs: readonly Run[], columns: string): readonly Liv
   const client = useQueryClient();
   const userId = useQuery(meQuery).data?.id;
   const [told, setTold] = useState<ToldByRun>(new Map());
+  const waiting = useRef<Waiting>({ changed: new Set(), heard: [] });
   const idsOf = (wanted: readonly Run[]) => wanted.map(({ id }) => id);
   const live = runs.filter(isLive).slice(0, MOST_FOLLOWED);
   const others = runs.filter((run) => !isLive(run)).slice(0, MOST_FOLLOWED - live.length);
@@ -51,23 +59,25 @@ export function useLiveRows(runs: readonly Run[], columns: string): readonly Liv
   useEffect(() => {
     if (userId === undefined || followed === "") return;
     const goesOn = new Set(going.split(","));
-    const changed = new Set<string>();
-    let heard: LiveEvent[] = [];
+    const { changed } = waiting.current;
     let isShown = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const askAgain = async () => {
-      const query = runsByIdQuery([...changed], columns);
+      const ids = [...changed];
       changed.clear();
       const retry = untilAnswered(() => isShown);
-      const found = await client.fetchQuery({ ...query, staleTime: 0, retry });
+      const query = { ...runsByIdQuery(ids, columns), staleTime: 0, retry };
+      const found = await client.fetchQuery(query).catch((problem: unknown) => {
+        for (const id of ids) changed.add(id);
+        throw problem;
+      });
       client.setQueriesData<InfiniteData<Listing<Run>>>({ queryKey: ["runs", "pages"] }, (pages) =>
         inPlace(pages, found),
       );
     };
     const draw = () => {
       timer = undefined;
-      const events = heard;
-      heard = [];
+      const events = waiting.current.heard.splice(0);
       if (events.length > 0)
         setTold((before) => {
           const after = new Map(before);
@@ -91,12 +101,14 @@ export function useLiveRows(runs: readonly Run[], columns: string): readonly Liv
         },
         onEvent: (event) => {
           if (["state", "rewind", "reset"].includes(event.type)) changed.add(runId);
-          heard.push(event);
+          waiting.current.heard.push(event);
           soon();
         },
         onStatus: () => undefined,
       }),
     );
+    // What was told just before another list was followed.
+    if (changed.size > 0 || waiting.current.heard.length > 0) soon();
     return () => {
       isShown = false;
       for (const one of leave) one();
