@@ -4,6 +4,7 @@ import { act, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
+import type * as Runs from "@/api/runs";
 import { meQuery } from "@/api/session";
 import type { LiveEvent } from "@/api/stream/messages";
 import type { Run, User } from "@/api/types";
@@ -20,7 +21,7 @@ vi.mock("@/api/stream/follow", () => ({
 
 const asked: string[][] = [];
 vi.mock("@/api/runs", async (original) => {
-  const real = await original<typeof import("@/api/runs")>();
+  const real = await original<typeof Runs>();
   const runsOf = (ids: readonly string[]) => {
     asked.push([...ids]);
     return Promise.resolve(ids.map((id) => run(id, "queued")));
