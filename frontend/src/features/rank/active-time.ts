@@ -6,6 +6,8 @@ import { useEffect, useRef } from "react";
 
 import { read, write } from "@/lib/storage";
 
+import { onInput } from "./presence";
+
 const IDLE_AFTER_MS = 60_000;
 const TICK_MS = 500;
 const KEEP_EVERY_MS = 2000;
@@ -79,12 +81,11 @@ export function useActiveTime(id: string): () => number {
     };
     const touch = () => time.touch(performance.now());
     const timer = setInterval(look, TICK_MS);
-    const inputs = ["keydown", "pointermove", "pointerdown", "wheel"] as const;
-    for (const input of inputs) window.addEventListener(input, touch, { passive: true });
+    const forget = onInput(touch);
     window.addEventListener("pagehide", keep);
     return () => {
       clearInterval(timer);
-      for (const input of inputs) window.removeEventListener(input, touch);
+      forget();
       window.removeEventListener("pagehide", keep);
       keep();
     };

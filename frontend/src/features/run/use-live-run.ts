@@ -6,6 +6,7 @@ import { logQuery, runQuery } from "@/api/runs";
 import { meQuery } from "@/api/session";
 import { followRun } from "@/api/stream/follow";
 import type { LiveEvent, StreamStatus } from "@/api/stream/messages";
+import { progressOf } from "@/api/stream/progress";
 import type { LogLine, Run, RunEvent } from "@/api/types";
 
 import { REDRAW_MS } from "./use-live-curves";
@@ -101,16 +102,6 @@ export function useLiveRun(runId: string, mayMoveOn: boolean): LiveRun {
   }, [client, userId, runId, mayMoveOn]);
 
   return { ...(heard.runId === runId ? heard : nothing(runId)), status };
-}
-
-function progressOf(data: LiveEvent["data"]): Partial<Run["progress"]> {
-  const { step, steps, phase, eta_s } = data as Partial<Run["progress"]>;
-  return {
-    ...(typeof step === "number" && { step }),
-    ...(typeof steps === "number" && { steps }),
-    ...(typeof phase === "string" && { phase }),
-    eta_s: eta_s ?? null,
-  };
 }
 
 function eventOf({ seq, type, data, at }: LiveEvent): RunEvent {

@@ -1,5 +1,6 @@
 /** What a run has told since its list was loaded; pure. */
 import type { LiveEvent } from "@/api/stream/messages";
+import { progressOf } from "@/api/stream/progress";
 import type { Run } from "@/api/types";
 
 /** Of one metric; older ones are in the curve once it is loaded again. */
@@ -40,14 +41,4 @@ function withPoints(told: Told, points: readonly Point[]): Told {
       values[name] = [...(values[name] ?? []), value].slice(-MOST_VALUES);
     }
   return { ...told, summary, values };
-}
-
-function progressOf(data: LiveEvent["data"]): Told["progress"] {
-  const { step, steps, phase, eta_s } = data as Partial<Run["progress"]>;
-  return {
-    ...(typeof step === "number" && { step }),
-    ...(typeof steps === "number" && { steps }),
-    ...(typeof phase === "string" && { phase }),
-    eta_s: eta_s ?? null,
-  };
 }

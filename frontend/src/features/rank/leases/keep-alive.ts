@@ -11,10 +11,10 @@ import { releaseAssignments, renewAssignment } from "@/api/assignments";
 import { Problem } from "@/api/client";
 import type { Assignment } from "@/api/types";
 
+import { IDLE_AFTER_MS, onInput } from "../presence";
+
 const RENEW_MS = 5 * 60_000;
 const LOOK_MS = 20_000;
-export const IDLE_AFTER_MS = 5 * 60_000;
-const INPUTS = ["keydown", "pointermove", "pointerdown", "wheel"] as const;
 
 interface Held {
   readonly projectId: string;
@@ -99,12 +99,12 @@ export function useKeepAlive(held: Held): Pick<Renewals, "granted" | "givenBack"
     };
     renewals.begin();
     const timer = setInterval(() => renewals.look(), LOOK_MS);
-    for (const input of INPUTS) window.addEventListener(input, touch, { passive: true });
+    const forget = onInput(touch);
     window.addEventListener("pagehide", giveBack);
     window.addEventListener("pageshow", comeBack);
     return () => {
       clearInterval(timer);
-      for (const input of INPUTS) window.removeEventListener(input, touch);
+      forget();
       window.removeEventListener("pagehide", giveBack);
       window.removeEventListener("pageshow", comeBack);
       giveBack();

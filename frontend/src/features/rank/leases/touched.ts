@@ -1,9 +1,7 @@
 /** Whether somebody works on the comparison on screen: a key, a click or a scroll, not a mere move. */
 import { useCallback, useEffect, useRef } from "react";
 
-import { IDLE_AFTER_MS } from "./keep-alive";
-
-const INPUTS = ["keydown", "pointerdown", "wheel"] as const;
+import { ACTS, IDLE_AFTER_MS, onInput } from "../presence";
 
 /** The function returned tells whether one was touched in the last five minutes, while it was shown. */
 export function useTouched(shownId: string | undefined): (id: string) => boolean {
@@ -11,10 +9,7 @@ export function useTouched(shownId: string | undefined): (id: string) => boolean
   useEffect(() => {
     if (shownId === undefined) return undefined;
     const touch = () => (last.current = { id: shownId, at: Date.now() });
-    for (const input of INPUTS) window.addEventListener(input, touch, { passive: true });
-    return () => {
-      for (const input of INPUTS) window.removeEventListener(input, touch);
-    };
+    return onInput(touch, ACTS);
   }, [shownId]);
   return useCallback((id) => {
     const touched = last.current;

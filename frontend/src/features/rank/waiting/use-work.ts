@@ -8,14 +8,13 @@ import { useEffect, useRef, useState } from "react";
 
 import { streamOf } from "@/api/stream/event-source";
 
-import { IDLE_AFTER_MS } from "../leases/keep-alive";
+import { IDLE_AFTER_MS, INPUTS, onInput } from "../presence";
 
 const LOOK_MS = 20_000;
 /** Before it waits again: what was offered may have gone to somebody else. */
 const PAUSE_MS = 1000;
 /** The stream was refused: asking for a comparison says why. */
 const REFUSED_MS = 15_000;
-const INPUTS = ["keydown", "pointermove", "pointerdown", "wheel", "focus"] as const;
 
 /** Whether the page is seen and somebody has touched it in the last five minutes. */
 function useIsThere(): boolean {
@@ -28,11 +27,11 @@ function useIsThere(): boolean {
       look();
     };
     const timer = setInterval(look, LOOK_MS);
-    for (const input of INPUTS) window.addEventListener(input, touch, { passive: true });
+    const forget = onInput(touch, [...INPUTS, "focus"]);
     document.addEventListener("visibilitychange", touch);
     return () => {
       clearInterval(timer);
-      for (const input of INPUTS) window.removeEventListener(input, touch);
+      forget();
       document.removeEventListener("visibilitychange", touch);
     };
   }, []);
