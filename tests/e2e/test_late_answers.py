@@ -224,7 +224,7 @@ def test_a_revision_that_is_refused_is_told_so_with_the_reason(
     page.keyboard.type("d1")
     page.keyboard.press("Enter")
 
-    expect(page.get_by_text("Not accepted: A = D > B > C.")).to_be_visible()
+    expect(page.get_by_text("A judgment was rejected.")).to_be_visible()
     expect(page.get_by_text("The comparison is closed")).to_be_visible()
     expect(page.get_by_text("not sent yet")).to_have_count(0)
     assert barriers(page, axe) == []
@@ -233,7 +233,7 @@ def test_a_revision_that_is_refused_is_told_so_with_the_reason(
     page.unroute("**/judgment")
     page.get_by_role("button", name="Send again").click()
     expect(page.get_by_text("revision 2")).to_be_visible()
-    expect(page.get_by_text("The comparison is closed")).to_have_count(0)
+    expect(page.get_by_text("rejected")).to_have_count(0)
     # The browser tells of every refusal.
     complaints = open_page.complaints  # type: ignore[attr-defined]
     assert all("409" in text for text in complaints), complaints

@@ -50,8 +50,8 @@ function Sign({ since }: { since: Date }) {
         <>
           <p>Podium has not answered since {time}. This page tries again every few seconds.</p>
           <p>
-            What you see may be old. Judgments that you submit are kept in this browser and sent
-            when Podium answers.
+            What you see may be old. Judgments that you submit are kept and sent when Podium
+            answers.
           </p>
         </>
       )}

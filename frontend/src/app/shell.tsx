@@ -72,7 +72,11 @@ export function Shell() {
 
   const isSignedOut = isRefused(me.error);
   if (isSignedOut && me.data === undefined)
-    return <Redirect to={`/sign-in?next=${encodeURIComponent(pathname + search)}`} />;
+    return (
+      <main className="page">
+        <Redirect to={`/sign-in?next=${encodeURIComponent(pathname + search)}`} />
+      </main>
+    );
   if (me.data === undefined)
     return (
       <main className="page">

@@ -30,8 +30,7 @@ export function SignedOut({ user }: { user: User }) {
       <div className="note warn signed-out" role="alert">
         <Icon name="lock" />
         <span className="grow">
-          <b>You are signed out.</b> This page keeps your work, and what is not sent yet stays in
-          this browser.
+          <b>You are signed out.</b> This page keeps your work and what is not sent yet.
         </span>
         <button type="button" className="btn" onClick={() => setAsking(true)}>
           Sign in

@@ -1,5 +1,5 @@
 /** Reward against KL in numbers: a row for each point, for a table and a file; pure. */
-import type { Cell } from "@/lib/csv";
+import type { Cell } from "@/lib/files/csv";
 
 import type { Path } from "./reward-vs-kl-path";
 

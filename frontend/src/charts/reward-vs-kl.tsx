@@ -8,8 +8,8 @@ import "./reward-vs-kl.css";
 
 import { useState, type KeyboardEvent, type MouseEvent } from "react";
 
-import { csvOf } from "@/lib/csv";
-import { fileName, save } from "@/lib/download";
+import { csvOf } from "@/lib/files/csv";
+import { fileName, save } from "@/lib/files/download";
 import { between, number } from "@/lib/format";
 
 import type { Column, Path, PathPoint } from "./reward-vs-kl-path";

@@ -1,7 +1,7 @@
 /** A chart as a picture that the browser saves: vectors, or pixels. */
 import { pngOf } from "@/charts/export/png";
 import { heightOf, svgOf, WIDTH, type Picture } from "@/charts/export/svg";
-import { fileName, save } from "@/lib/download";
+import { fileName, save } from "@/lib/files/download";
 
 export function saveVectors(picture: Picture, name: readonly string[]): void {
   save(new Blob([svgOf(picture)], { type: "image/svg+xml" }), fileName(name, "svg"));

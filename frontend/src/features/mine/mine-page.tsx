@@ -73,23 +73,17 @@ export function MinePage({ unsentOf: Unsent }: { unsentOf: UnsentOf }) {
   );
 }
 
-interface Told {
-  readonly word: string;
-  /** Whether Podium has it; else it is in this browser alone. */
-  readonly isStored: boolean;
-}
+const isTold = (state: unknown): state is { readonly word: string } =>
+  typeof state === "object" && state !== null && "word" in state;
 
-const isTold = (state: unknown): state is Told =>
-  typeof state === "object" && state !== null && "word" in state && "isStored" in state;
-
-/** What the page before has to say: that a revision is sent, waits or was refused. */
+/** What the page before has to say: that a revision is stored. */
 function Word() {
   const told: unknown = useLocation().state;
   return (
     <div className="mine-word" role="status">
       {isTold(told) && (
-        <p className={told.isStored ? "note" : "note warn"}>
-          <Icon name={told.isStored ? "check" : "alert"} />
+        <p className="note">
+          <Icon name="check" />
           <span>{told.word}</span>
         </p>
       )}

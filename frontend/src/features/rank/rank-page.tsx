@@ -20,11 +20,11 @@ import { Comparison } from "./comparison";
 import { GuidelinesGate } from "./guidelines/gate";
 import { useAssignmentQueue } from "./leases/assignment-queue";
 import { OfflineButtons, OfflineNotes, useOffline } from "./leases/offline-button";
-import { useOutbox } from "./outbox/browser-outbox";
 import { UnsentNotes } from "./outbox/unsent";
 import { PracticeGate } from "./practice/practice-gate";
 import { UseForPractice } from "./practice/use-for-practice";
 import { SentWord } from "./submit/sent-word";
+import { useEndOfSession } from "./submit/use-end-of-session";
 import { useSending } from "./submit/use-sending";
 import { useSubmission } from "./submit/use-submission";
 import { Waiting } from "./waiting/waiting";
@@ -54,20 +54,6 @@ function useNewGuidelines(projectId: string, error: unknown) {
     void client.invalidateQueries(guidelinesQuery(projectId));
     void client.invalidateQueries(practiceQuery(projectId));
   }, [client, projectId, error]);
-}
-
-/** A refused credential makes the frame around the page ask who is signed in, and offer to sign in. */
-function useEndOfSession(userId: string, error: unknown) {
-  const client = useQueryClient();
-  const isRefused =
-    useOutbox(userId).status === "signed-out" || (error instanceof Problem && error.status === 401);
-  useEffect(() => {
-    if (!isRefused) return;
-    const ask = () => void client.invalidateQueries(meQuery);
-    ask();
-    // Also when it is refused no more: somebody has signed in, here or in another tab.
-    return ask;
-  }, [client, isRefused]);
 }
 
 function ProjectRanking({ projectId, user }: { projectId: string; user: User }) {

@@ -19,6 +19,7 @@ import { UnsentNotes } from "./outbox/unsent";
 import { outbox } from "./outbox/browser-outbox";
 import { rankingOf, wordsOf, type Ranking } from "./ranking/ranking";
 import { FATE_WORDS, fateOf } from "./submit/fate";
+import { useEndOfSession } from "./submit/use-end-of-session";
 import { useSending } from "./submit/use-sending";
 import { put } from "./submit/use-submission";
 
@@ -73,6 +74,7 @@ function Revising(given: Given) {
 function useRevision({ projectId, userId }: Given) {
   const go = useGo();
   useSending(projectId, userId);
+  useEndOfSession(userId);
   const [isSending, setSending] = useState(false);
   const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
     const given = { ranking, activeMs, revise: true, holdMs: 0 };
@@ -81,8 +83,9 @@ function useRevision({ projectId, userId }: Given) {
     remove(sessionStorage, REVISING);
     setSending(true);
     void outbox.flush().then(() => {
-      const { word, isStored } = becameOf(key);
-      const state = { word: `${word}: ${wordsOf(ranking)}.`, isStored };
+      // What is not stored the notes of that page tell, for as long as it is so.
+      const word = wordOfStored(key);
+      const state = word === null ? null : { word: `${word}: ${wordsOf(ranking)}.` };
       return go(`/projects/${projectId}/mine`, { state });
     });
   };
@@ -137,20 +140,12 @@ const assignmentOf = (judgment: OwnJudgment): Assignment => ({
   expires_at: judgment.created_at,
 });
 
-/** The outbox has done what it can for now: what is not sent by then waits. */
-function becameOf(key: string): { word: string; isStored: boolean } {
+/** What became of a revision that Podium has stored; null while it waits, and if it was refused. */
+function wordOfStored(key: string): string | null {
   const { all: items, status, reviewed, heldKey } = outbox;
   const fate = fateOf(key, { items, status, reviewed, heldKey });
-  switch (fate) {
-    case "sent":
-      return { word: "Revised", isStored: true };
-    case "reviewed":
-      return { word: FATE_WORDS.reviewed, isStored: true };
-    case "refused":
-      return { word: FATE_WORDS.refused, isStored: false };
-    default:
-      return { word: FATE_WORDS.waiting, isStored: false };
-  }
+  if (fate === "sent") return "Revised";
+  return fate === "reviewed" ? FATE_WORDS.reviewed : null;
 }
 
 function Revision(props: {

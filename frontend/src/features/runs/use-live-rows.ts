@@ -7,7 +7,7 @@
 import { useQuery, useQueryClient, type InfiniteData } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 
-import { untilAnswered } from "@/api/client";
+import { Problem, untilAnswered } from "@/api/client";
 import { runsByIdQuery } from "@/api/runs";
 import { meQuery } from "@/api/session";
 import { followRun } from "@/api/stream/follow";
@@ -62,13 +62,16 @@ export function useLiveRows(runs: readonly Run[], columns: string): readonly Liv
     const { changed } = waiting.current;
     let isShown = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    const shown = new Set(followed.split(","));
     const askAgain = async () => {
-      const ids = [...changed];
+      const ids = [...changed].filter((id) => shown.has(id));
       changed.clear();
+      if (ids.length === 0) return;
       const retry = untilAnswered(() => isShown);
       const query = { ...runsByIdQuery(ids, columns), staleTime: 0, retry };
       const found = await client.fetchQuery(query).catch((problem: unknown) => {
-        for (const id of ids) changed.add(id);
+        // What is refused now is refused again, with all that is asked beside it.
+        if (problem instanceof Problem && problem.isPassing) for (const id of ids) changed.add(id);
         throw problem;
       });
       client.setQueriesData<InfiniteData<Listing<Run>>>({ queryKey: ["runs", "pages"] }, (pages) =>

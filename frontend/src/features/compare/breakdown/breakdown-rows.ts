@@ -1,7 +1,7 @@
 /** A table by a key of the prompts' metadata as bars, as a heat map and as lines of CSV. Pure. */
 import type { ResultsCell, ResultsRow, ResultsTable } from "@/api/types";
 import type { BarSeries } from "@/charts/bars/places";
-import type { Cell } from "@/lib/csv";
+import type { Cell } from "@/lib/files/csv";
 
 /** The levels alone: their mean is no level. */
 export const levelsOf = (table: ResultsTable): readonly string[] =>

@@ -12,8 +12,8 @@ import { trainedOn } from "@/components/seed-groups/trained-on";
 import { Failure } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
-import { csvOf } from "@/lib/csv";
-import { fileName, save } from "@/lib/download";
+import { csvOf } from "@/lib/files/csv";
+import { fileName, save } from "@/lib/files/download";
 import { intervalText, number } from "@/lib/format";
 import { useView } from "@/features/compare/view";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { GroupCurve, Run, SeedGroups, Series } from "@/api/types";
-import { csvOf } from "@/lib/csv";
+import { csvOf } from "@/lib/files/csv";
 
 import { rowsOf } from "./save-curves";
 

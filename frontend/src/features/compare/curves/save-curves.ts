@@ -11,8 +11,8 @@ import type { Axis, Zoom } from "@/charts/live-curves";
 import { unitOf, type Explained } from "@/components/metrics/explained";
 import { estimateText } from "@/components/seed-groups/estimate";
 import { colourOf, isDashed, letterOf } from "@/components/seed-groups/group-names";
-import { csvOf, type Cell } from "@/lib/csv";
-import { fileName, save } from "@/lib/download";
+import { csvOf, type Cell } from "@/lib/files/csv";
+import { fileName, save } from "@/lib/files/download";
 import { plural } from "@/lib/format";
 
 import { drawn, hasMean, type RunCurve } from "./columns";

@@ -6,7 +6,7 @@ import type { Experiment } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { CopyButton } from "@/components/text/copy-button";
-import { fileName, save } from "@/lib/download";
+import { fileName, save } from "@/lib/files/download";
 
 const FILES = [
   ["csv", "CSV", "text/csv"],

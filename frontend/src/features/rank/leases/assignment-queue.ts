@@ -171,15 +171,17 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   const takeOffline = async () => {
     await loadForOffline().catch(refuseUnready);
     const held = new Set(offline.map((one) => one.id));
+    const passed: string[] = [];
     while (held.size < MOST_OFFLINE) {
       // Those at hand are not named as held: so they come first, and last for eight hours then.
-      const known = [...held, ...unsentIds(), ...(tabs.current?.held ?? [])];
+      const known = [...held, ...passed, ...unsentIds(), ...(tabs.current?.held ?? [])];
       const next = await takeAssignment(projectId, known, true);
       if (next === null) return;
       await keepOffline(projectId, userId, next).catch(() => refuseOffline(projectId, next));
       // Judged or skipped while the server answered or the browser wrote.
       if (outbox.hasSubmitted(next.id)) {
         await dropOffline(next.id);
+        passed.push(next.id);
         continue;
       }
       held.add(next.id);

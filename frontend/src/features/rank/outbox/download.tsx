@@ -1,5 +1,5 @@
 /** What is not sent, as a file for whoever can send it by hand. */
-import { save } from "@/lib/download";
+import { save } from "@/lib/files/download";
 
 import { fileOf, type Unsent } from "./unsent-item";
 

@@ -139,6 +139,11 @@ export class Outbox {
     return this.items.some((item) => this.homeless.has(item.key));
   }
 
+  /** Whether this tab alone has it. */
+  isHomeless(key: string): boolean {
+    return this.homeless.has(key);
+  }
+
   get status(): OutboxStatus {
     return this.current;
   }

@@ -59,7 +59,7 @@ function RefusedNote({ item }: { item: Unsent }) {
       <Icon name="alert" />
       <span className="grow">
         <b>A {isSkip(item) ? "skip" : "judgment"} was rejected.</b> {item.refusal}{" "}
-        {whereRejected(outbox.isWithoutRoom)}
+        {whereRejected(outbox.isHomeless(item.key))}
       </span>
       <Download items={[item]} />
       <button type="button" className="btn" onClick={() => void outbox.retry(item.key)}>

@@ -21,7 +21,7 @@ export function fateOf(key: string, { items, status, reviewed, heldKey }: Outgoi
 
 /** The same words wherever one is told. */
 export const FATE_WORDS = {
-  waiting: "Saved here, not sent yet",
+  waiting: "Not sent yet",
   refused: "Not accepted",
   reviewed: "Kept for review",
 } as const;

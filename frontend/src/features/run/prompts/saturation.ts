@@ -1,6 +1,6 @@
 /** When a training prompt is learned for good, and in which order prompts are. Pure. */
 import type { PromptCurve } from "@/api/types";
-import type { Cell } from "@/lib/csv";
+import type { Cell } from "@/lib/files/csv";
 
 export type Measure = "passed" | "score";
 

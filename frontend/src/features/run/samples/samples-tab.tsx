@@ -10,6 +10,7 @@ import { Empty, Loaded } from "@/components/states";
 import { useView } from "@/features/run/view";
 import { number } from "@/lib/format";
 
+import { isSampler, mayMoveOn } from "../run-status";
 import { rewardOfAll, SampleRow } from "./sample-row";
 import { MEANINGS, shadingOf, type Shading } from "./shades";
 import { ThroughTraining } from "./through-training";
@@ -72,8 +73,7 @@ function NoSamples({ run }: { run: Run }) {
       <Empty icon="note" title="No samples">
         {run.logs_samples ? (
           <>
-            This run has logged no response so far. The section <code>log</code> of its config sets
-            how many it logs.
+            {noneBecause(run)} The section <code>log</code> of its config sets how many it logs.
           </>
         ) : (
           "Runs of this method sample no responses, so they log none."
@@ -81,6 +81,13 @@ function NoSamples({ run }: { run: Run }) {
       </Empty>
     </section>
   );
+}
+
+function noneBecause(run: Run): string {
+  if (!mayMoveOn(run.state)) return "This run has logged no response.";
+  return isSampler(run)
+    ? "This run logs its samples when it has finished."
+    : "This run has logged no response so far.";
 }
 
 function Found({ data, asked, run }: { data: Samples; asked: AskedSamples; run: Run }) {

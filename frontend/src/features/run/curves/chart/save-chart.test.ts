@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Series } from "@/api/types";
 import { viewOf } from "@/features/run/view";
-import { csvOf } from "@/lib/csv";
+import { csvOf } from "@/lib/files/csv";
 
 import { rowsOf } from "./save-chart";
 

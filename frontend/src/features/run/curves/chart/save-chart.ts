@@ -9,8 +9,8 @@ import type { Picture } from "@/charts/export/svg";
 import type { Zoom } from "@/charts/live-curves";
 import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
-import { csvOf, type Cell } from "@/lib/csv";
-import { fileName, save } from "@/lib/download";
+import { csvOf, type Cell } from "@/lib/files/csv";
+import { fileName, save } from "@/lib/files/download";
 
 import { plotted } from "../columns";
 import type { Drawn } from "../layout";

@@ -8,8 +8,8 @@ import { HeatMap } from "@/charts/heat/heat-map";
 import type { Zoom } from "@/charts/live-curves";
 import { Item, ItemsMenu } from "@/components/chart/chart-menu";
 import type { View } from "@/features/run/view";
-import { csvOf } from "@/lib/csv";
-import { fileName, save } from "@/lib/download";
+import { csvOf } from "@/lib/files/csv";
+import { fileName, save } from "@/lib/files/download";
 import { number } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 

@@ -1,7 +1,7 @@
 /** A heat map in numbers: a row for each column, with its quantiles; pure. */
 import type { Spread, Summary } from "@/charts/heat/bins";
 import type { Axis } from "@/charts/live-curves";
-import type { Cell } from "@/lib/csv";
+import type { Cell } from "@/lib/files/csv";
 
 export const NAMES = ["least", "5 %", "25 %", "median", "75 %", "95 %", "greatest"] as const;
 
