@@ -62,6 +62,38 @@ def test_what_was_judged_while_it_was_taken_offline_does_not_come_back(
     expect(page.get_by_text("All done")).to_be_visible()
 
 
+def test_taking_offline_asks_once_for_what_another_tab_has_discarded(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    """This tab has judged it, and the server leases it still: it must not ask for it for ever."""
+    project = workshop.new_project("Discarded elsewhere")
+    workshop.comparisons(project, 3)
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    wait_for_held(page, 3)
+    refusal = {"title": "Closed", "status": 409, "detail": "the comparison is closed"}
+    page.route("**/judgment", lambda route: route.fulfill(status=409, json=refusal))
+    rank_it(page)
+    expect(page.get_by_text("A judgment was rejected.")).to_be_visible()
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_role("button", name="Discard").click()
+    expect(page.get_by_text("A judgment was rejected.")).to_have_count(0)
+    other.close()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.post_data or ""))
+
+    page.get_by_role("button", name="Take ten offline").click()
+
+    expect(page.get_by_text("2 comparisons offline until")).to_be_visible()
+    # For the discarded one, for both others, and once more for none.
+    assert len([body for body in asked if '"offline":true' in body]) == 4
+    expect(page.get_by_role("button", name="Take ten offline")).to_be_enabled()
+    complaints = open_page.complaints  # type: ignore[attr-defined]
+    assert all("409" in text for text in complaints), complaints
+    complaints.clear()
+
+
 def test_what_was_used_for_practice_takes_no_other_comparison_away(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
