@@ -24,7 +24,7 @@ from backend.domain.seeds.names import names_of
 from backend.domain.seeds.shares import possible
 from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.proxy import PROXY, learned
-from backend.domain.verdict.words import between, shown
+from backend.domain.verdict.words import alike, shown
 from backend.plural import plural
 from backend.schemas.metrics.registry import title_of
 from backend.schemas.metrics.seeds import GroupDifference, SeedGroup, SeedGroups, SeedValue
@@ -239,7 +239,8 @@ def sentence_of(found: Difference, n_comparisons: int = 1) -> str:
         )
     of = "IQMs" if found.is_iqm else "means"
     corrected = f", corrected for {n_comparisons} pairs of groups" if n_comparisons > 1 else ""
-    by = f"{shown(found.value)} {between(found.low, found.high)}{corrected}"
+    value, low, high = alike(found.value, found.low, found.high)
+    by = f"{value} [{low}, {high}]{corrected}"
     if found.is_decided:
         return f"The difference of {of} is {by}: more than chance."
     may_be_chance = f"The difference of {of} is {by}: it may be chance."

@@ -14,7 +14,7 @@ import { between, number } from "@/lib/format";
 
 import type { Column, Path, PathPoint } from "./reward-vs-kl-path";
 import { HEADS, rowsOf } from "./reward-vs-kl-rows";
-import { niceTicks } from "./ticks";
+import { labelsOf, niceTicks } from "./ticks";
 import { useWidth } from "@/lib/use-width";
 
 /** Left of it a label would leave the picture. */
@@ -248,6 +248,8 @@ function Picture(props: RewardVsKlProps) {
     const last = path.points.at(-1);
     return last === undefined ? [] : [wordsOf({ path, point: last })];
   });
+  const [xTicks, yTicks] = [niceTicks(0, right), niceTicks(low, high)];
+  const [xLabels, yLabels] = [labelsOf(xTicks), labelsOf(yTicks)];
   return (
     <div ref={ref} className="reward-vs-kl">
       <svg
@@ -263,7 +265,7 @@ function Picture(props: RewardVsKlProps) {
         onKeyDown={onKeyDown}
         onBlur={() => setNear(null)}
       >
-        {niceTicks(low, high).map((tick) => (
+        {yTicks.map((tick, place) => (
           <g key={tick}>
             <line
               className="grid"
@@ -273,15 +275,15 @@ function Picture(props: RewardVsKlProps) {
               y2={places.Y(tick)}
             />
             <text x={PAD.left - 8} y={places.Y(tick) + 4} textAnchor="end">
-              {number(Number(tick.toPrecision(6)))}
+              {yLabels[place]}
             </text>
           </g>
         ))}
-        {niceTicks(0, right).map((tick) => {
+        {xTicks.map((tick, place) => {
           const x = PAD.left + ((width - PAD.left - PAD.right) * tick) / right;
           return (
             <text key={tick} x={x} y={height - PAD.bottom + 18} textAnchor="middle">
-              {number(Number(tick.toPrecision(6)))}
+              {xLabels[place]}
             </text>
           );
         })}

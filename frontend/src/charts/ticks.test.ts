@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
 
-import { WHOLE_DISTANCES, decimalsOf, roomFor, shortWhole, unitOfSpan, whole } from "./ticks";
+import {
+  WHOLE_DISTANCES,
+  decimalsOf,
+  labelsOf,
+  niceTicks,
+  roomFor,
+  shortWhole,
+  unitOfSpan,
+  whole,
+} from "./ticks";
 
 describe("ticks of steps and tokens", () => {
   it("are whole numbers at distances that people count in", () => {
@@ -44,4 +53,10 @@ describe("other ticks", () => {
       "d",
     ]);
   });
+});
+
+it("writes the numbers of one axis with the same decimals", () => {
+  expect(labelsOf(niceTicks(-0.6, 1.1))).toEqual(["−0.5", "0.0", "0.5", "1.0"]);
+  expect(labelsOf(niceTicks(0, 20))).toEqual(["0", "5", "10", "15", "20"]);
+  expect(labelsOf([0.25])).toEqual(["0.250"]);
 });

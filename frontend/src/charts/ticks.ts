@@ -85,3 +85,11 @@ export function niceTicks(low: number, high: number): number[] {
   const count = Math.floor(high / step + 1e-9) - first + 1;
   return Array.from({ length: Math.max(0, count) }, (_, i) => (first + i) * step);
 }
+
+/** What stands beside each of these places, all with the decimals that tell one from the next. */
+export function labelsOf(places: readonly number[]): string[] {
+  const [first, second] = places;
+  if (first === undefined || second === undefined) return places.map(number);
+  const decimals = decimalsOf(second - first);
+  return places.map((place) => place.toFixed(decimals).replace("-", "−"));
+}

@@ -83,7 +83,7 @@ def test_the_answer_comes_by_the_held_out_reward(api: TestClient, groups: list[l
     (found,) = answer["differences"]
     assert (found["better"], found["worse"], found["value"]) == (0, 1, 3.0)
     assert found["is_decided"]
-    assert found["sentence"] == "The difference of means is 3 [0.733, 5.27]: more than chance."
+    assert found["sentence"] == "The difference of means is 3.00 [0.73, 5.27]: more than chance."
 
 
 def test_two_seeds_are_shown_as_they_are(api: TestClient, groups: list[list[str]]) -> None:

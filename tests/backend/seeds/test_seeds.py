@@ -110,7 +110,7 @@ def test_a_difference_by_hand() -> None:
 
 def test_a_difference_that_takes_many_seeds_promises_none() -> None:
     assert sentence_of(Difference(0.3, -0.1, 0.7, 4)) == (
-        "The difference of means is 0.3 [−0.1, 0.7]: it may be chance. "
+        "The difference of means is 0.300 [−0.100, 0.700]: it may be chance. "
         "If it is real, about 4 more seeds per group would show it."
     )
     many = sentence_of(Difference(0.007, -0.108, 0.122, 315, is_iqm=True), 10)

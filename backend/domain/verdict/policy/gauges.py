@@ -112,13 +112,15 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     # Of the same responses, so that KL and length divide to it.
     length = evidence.last("eval/length")
     per_token = signs.kl / length if exact and length else signs.kl_per_token
+    interval = exact[-1].interval if exact else None
+    highest = signs.kl if interval is None else max(signs.kl, interval.high)
     return Gauge(
         metric=metric,
         value=signs.kl,
-        interval=exact[-1].interval if exact else None,
+        interval=interval,
         beside="" if per_token is None else f"{shown(per_token)} per token",
         healthy=None if limit is None else Span(low=0, high=limit),
-        scale=Span(low=0, high=max(signs.kl, 1.25 * (limit or signs.kl))),
+        scale=Span(low=0, high=max(1.05 * highest, 1.25 * (limit or signs.kl))),
         level=level,
         note=note,
     )
@@ -175,7 +177,7 @@ def _course(metric: str, trend: Trend, healthy: Span, level: Level, note: str) -
         value=trend.after,
         beside=f"{LAST_PART}, was {shown(trend.before)}",
         healthy=healthy,
-        scale=Span(low=0, high=max(1.1 * (healthy.high or 0), trend.after)),
+        scale=Span(low=0, high=max(1.1 * (healthy.high or 0), 1.05 * trend.after)),
         level=level,
         note=note,
     )

@@ -384,7 +384,7 @@ function NowContent(props: {
             />
           )}
           <RunList title="Latest failures" runs={broken} asked={asked} />
-          <RunList title="Latest successes" runs={finished} asked={asked} />
+          <RunList title="Latest finished runs" runs={finished} asked={asked} />
         </div>
         <div className="now-side">
           <RankingProgress project={project} />

@@ -20,7 +20,9 @@ import { Comparison } from "./comparison";
 import { GuidelinesGate } from "./guidelines/gate";
 import { useAssignmentQueue } from "./leases/assignment-queue";
 import { OfflineButtons, OfflineNotes, useOffline } from "./leases/offline-button";
+import { useOutbox } from "./outbox/browser-outbox";
 import { UnsentNotes } from "./outbox/unsent";
+import { isRevision, isSkip, type Unsent } from "./outbox/unsent-item";
 import { PracticeGate } from "./practice/practice-gate";
 import { UseForPractice } from "./practice/use-for-practice";
 import { SentWord } from "./submit/sent-word";
@@ -82,7 +84,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
           />
         )}
         <OfflineButtons queue={queue} asked={offline} />
-        <Progress projectId={projectId} />
+        <Progress projectId={projectId} userId={userId} />
       </div>
       <OfflineNotes queue={queue} asked={offline} />
       <UnsentNotes userId={userId} />
@@ -130,13 +132,19 @@ function TakenNote() {
   );
 }
 
-function Progress({ projectId }: { projectId: string }) {
+function Progress({ projectId, userId }: { projectId: string; userId: string }) {
   const { data } = useQuery(progressQuery(projectId));
-  return data !== undefined && data.wanted > 0 ? <Numbers progress={data} /> : null;
+  const { items } = useOutbox(userId);
+  if (data === undefined || data.wanted === 0) return null;
+  // The service holds a lease until it has the judgment.
+  const isOnItsWay = (item: Unsent) =>
+    item.projectId === projectId && item.refusal === null && !isSkip(item) && !isRevision(item);
+  return <Numbers progress={data} onTheirWay={items.filter(isOnItsWay).length} />;
 }
 
-function Numbers({ progress }: { progress: AnnotationProgress }) {
-  const { mine, mine_today: today, done, wanted, available, held } = progress;
+function Numbers(props: { progress: AnnotationProgress; onTheirWay: number }) {
+  const { mine, mine_today: today, done, wanted, available, held } = props.progress;
+  const left = Math.max(0, available + held - props.onTheirWay);
   const share = wanted === 0 ? 0 : (100 * Math.min(done, wanted)) / wanted;
   return (
     <>
@@ -160,7 +168,7 @@ function Numbers({ progress }: { progress: AnnotationProgress }) {
       <span className="small muted nowrap of-project" aria-hidden="true">
         {number(done)} of {number(wanted)} in the project
       </span>
-      <span className="small muted nowrap">{available + held} left for you</span>
+      <span className="small muted nowrap">{left} left for you</span>
     </>
   );
 }

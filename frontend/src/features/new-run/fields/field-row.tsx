@@ -81,8 +81,7 @@ function Row(props: {
           <span className="sr-only"> ({path})</span>
         </label>
         <p id={`${id}-about`} className="hint">
-          {field.description}
-          {bounds !== "" && <span className="bounds"> Allowed: {bounds}.</span>}
+          {field.description} {bounds !== "" && <span className="bounds">Allowed: {bounds}.</span>}
         </p>
       </div>
       <div className="control">

@@ -108,7 +108,7 @@ function moved({ state, reason, error, ...data }: JsonObject): Said {
     case "cancelled":
       return { tone: "", text: "Cancelled." };
     case "succeeded":
-      return { tone: "good", text: "Finished; its results are stored." };
+      return { tone: "", text: "Finished; its results are stored." };
     case "failed":
     case "crashed":
       return { tone: "bad", text: ended(text(state), error), details: error ?? null };

@@ -25,12 +25,20 @@ function Scale({ gauge }: { gauge: Gauge }) {
         {interval != null && <i className="interval" style={part(interval)} />}
         {value !== null && <i className="at" style={{ left: `${at(value)}%` }} />}
       </div>
-      {scale.high > scale.low && (
-        <div className="ends">
-          <span>{number(scale.low)}</span>
-          <span>{number(scale.high)}</span>
-        </div>
-      )}
+      <div className="ends">
+        {healthy != null ? (
+          <span>
+            healthy {number(healthy.low)} to {number(healthy.high)}
+          </span>
+        ) : (
+          scale.high > scale.low && (
+            <>
+              <span>{number(scale.low)}</span>
+              <span>{number(scale.high)}</span>
+            </>
+          )
+        )}
+      </div>
     </div>
   );
 }
