@@ -338,7 +338,7 @@ def test_preferences_without_a_pair_are_refused(workshop: Workshop, tiny_model: 
     report = workshop.run_here(run_dir)
 
     assert (report["code"], report["cause"]) == (2, "data")
-    assert "contains a pair" in report["message"]
+    assert "ranks at least two responses" in report["message"]
     assert report["advice"]
 
 

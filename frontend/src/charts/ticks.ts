@@ -89,7 +89,7 @@ export function niceTicks(low: number, high: number): number[] {
 /** What stands beside each of these places, all with the decimals that tell one from the next. */
 export function labelsOf(places: readonly number[]): string[] {
   const [first, second] = places;
-  if (first === undefined || second === undefined) return places.map(number);
+  if (first === undefined || second === undefined) return places.map((place) => number(place));
   const decimals = decimalsOf(second - first);
   return places.map((place) => place.toFixed(decimals).replace("-", "−"));
 }
