@@ -100,6 +100,38 @@ def test_a_term_that_checks_answers_has_its_fields_from_the_schema(
     expect(page.get_by_text("a tag is named twice in 'think think'")).to_be_visible()
 
 
+def test_an_evaluation_set_is_added_by_the_form(
+    workshop: Workshop, open_page: OpenPage, config: dict[str, Any], axe: str
+) -> None:
+    project = config["project_id"]
+    left_out = ("project_id", "method")
+    base = {key: value for key, value in config.items() if key not in left_out}
+    page = open_page(f"/projects/{project}/runs/new?method=evaluate")
+    show(page, base | {"method": "evaluate", "evaluation_sets": [{"name": "given"}]})
+    sets = page.get_by_role("region", name="evaluation_sets")
+    expect(sets).to_contain_text("evaluation set 1")
+    expect(page.get_by_label("name (evaluation_sets.0.name)")).to_have_value("given")
+    expect(page.get_by_text("unknown kind")).to_have_count(0)
+
+    sets.get_by_role("button", name="Add evaluation set to evaluation_sets").click()
+    page.get_by_label("name (evaluation_sets.1.name)").fill("ood")
+    prompts = page.get_by_label("prompts (evaluation_sets.1.prompts)")
+    # The only snapshot of prompts is taken by itself, as in every other field.
+    expect(prompts).to_have_value(config["prompts"]["id"])
+    page.get_by_label("samples_per_prompt (evaluation_sets.1.samples_per_prompt)").fill("4")
+    sets.get_by_role("button", name="Remove evaluation set, item 1 of evaluation_sets").click()
+    expect(page.get_by_label("name (evaluation_sets.0.name)")).to_have_value("ood")
+    assert barriers(page, axe) == []
+    page.get_by_role("button", name="Start the run").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("evaluate")
+
+    (run,) = workshop.get("/runs", project_id=project)["items"]
+    (added,) = run["config"]["evaluation_sets"]
+    assert added["prompts"]["id"] == config["prompts"]["id"]
+    assert (added["name"], added["samples_per_prompt"]) == ("ood", 4)
+    workshop.cancel_live_runs()
+
+
 def test_a_preset_says_where_each_setting_comes_from(
     open_page: OpenPage, config: dict[str, Any]
 ) -> None:

@@ -33,7 +33,7 @@ function wordsOf(field: Field, path: string): string {
   const said = `${path} ${field.description}`;
   if (field.type === "choice") return `${said} ${field.options.join(" ")}`;
   if (field.type !== "list") return said;
-  return [said, ...field.variants.map((one) => `${one.kind} ${one.description}`)].join(" ");
+  return [said, ...field.variants.map((one) => `${one.name} ${one.description}`)].join(" ");
 }
 
 /** Those that the config says something about, or has to. */

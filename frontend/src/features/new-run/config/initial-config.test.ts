@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { JsonObject, Method, Model } from "@/api/types";
 
-import { initialConfig, differences, sparse, suggestedName } from "./initial-config";
+import { initialConfig, differences, newItem, sparse, suggestedName } from "./initial-config";
 import { fieldsOf } from "./schema";
 
 const method: Method = {
@@ -13,7 +13,7 @@ const method: Method = {
   result: "causal_lm",
   next_steps: [],
   metrics: [],
-  references: { model: "causal_lm", "terms.*.model": "reward_model" },
+  references: { model: "causal_lm", "terms.*.model": "reward_model", "sets.*.model": "causal_lm" },
   json_schema: {
     required: ["model", "terms"],
     properties: {
@@ -22,9 +22,18 @@ const method: Method = {
       lora: { anyOf: [{ $ref: "#/$defs/Lora" }, { type: "null" }], default: null },
       optim: { $ref: "#/$defs/Optim" },
       terms: { type: "array", minItems: 1, items: { oneOf: [{ $ref: "#/$defs/Term" }] } },
+      sets: { type: "array", items: { $ref: "#/$defs/Set" } },
     },
     $defs: {
       Reference: { properties: { id: {} } },
+      Set: {
+        title: "Set",
+        required: ["model"],
+        properties: {
+          model: { $ref: "#/$defs/Reference" },
+          split: { enum: ["train", "all"], default: "all" },
+        },
+      },
       Lora: { properties: { r: { type: "integer", default: 16 } } },
       Optim: { properties: { lr: { type: "number", default: 0.1 } } },
       Term: {
@@ -114,7 +123,28 @@ describe("the beginning of a config", () => {
   });
 });
 
+describe("a new item", () => {
+  const one = candidates(model("m1", "causal_lm"), model("r1", "reward_model"));
+  const [terms, sets] = fields.filter((field) => field.type === "list");
+
+  it("has its kind, and what can be one thing only", () => {
+    expect(terms?.variants.map((variant) => newItem(variant, one))).toEqual([
+      { kind: "model", model: { id: "r1" } },
+    ]);
+  });
+  it("has no kind where the items of the list have none", () => {
+    expect(sets?.variants.map((variant) => newItem(variant, one))).toEqual([
+      { model: { id: "m1" } },
+    ]);
+  });
+});
+
 describe("a sparse config", () => {
+  it("drops the defaults in the items of a list, of one kind or of several", () => {
+    expect(sparse(fields, { sets: [{ model: { id: "m1" }, split: "all" }] })).toEqual({
+      sets: [{ model: { id: "m1" } }],
+    });
+  });
   it("drops sections in which all is default and keeps keys nobody knows", () => {
     expect(sparse(fields, { optim: { lr: 0.1 }, lora: null, learning_rate: 3 })).toEqual({
       learning_rate: 3,

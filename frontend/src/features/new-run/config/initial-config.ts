@@ -2,7 +2,7 @@
 import type { Json, JsonObject, Method, Model, Snapshot } from "@/api/types";
 
 import { isSame } from "./paths";
-import { fieldsOf, isObject, type Field } from "./schema";
+import { fieldsOf, isObject, variantOf, type Field, type FieldOf, type Variant } from "./schema";
 
 /** What references can point to. */
 export interface Candidates {
@@ -51,18 +51,14 @@ function firstValue(
   return Object.fromEntries(inside);
 }
 
-function firstItem(field: Extract<Field, { type: "list" }>, candidates: Candidates): JsonObject {
+function firstItem(field: FieldOf<"list">, candidates: Candidates): JsonObject {
   const variant = field.variants[0];
-  return variant === undefined ? {} : newItem(variant.kind, variant.fields, candidates);
+  return variant === undefined ? {} : newItem(variant, candidates);
 }
 
 /** A new item of a list, with its references filled in where only one thing fits. */
-export function newItem(
-  kind: string,
-  fields: readonly Field[],
-  candidates: Candidates,
-): JsonObject {
-  const item: JsonObject = { kind };
+export function newItem({ kind, fields }: Variant, candidates: Candidates): JsonObject {
+  const item: JsonObject = kind === "" ? {} : { kind };
   for (const field of fields) {
     const value = firstValue(field, undefined, candidates);
     if (value !== undefined) item[field.name] = value;
@@ -104,7 +100,7 @@ function sparseValue(field: Field, value: Json): Json | undefined {
   if (field.type === "list" && Array.isArray(value) && value.length > 0)
     return value.map((item) => {
       if (!isObject(item)) return item;
-      const variant = field.variants.find(({ kind }) => kind === item["kind"]);
+      const variant = variantOf(field, item);
       return variant === undefined ? item : sparse(variant.fields, item);
     });
   return isSame(value, field.fallback) ? undefined : value;

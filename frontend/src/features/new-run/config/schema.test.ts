@@ -2,7 +2,15 @@ import { describe, expect, it } from "vitest";
 
 import type { JsonObject, Method } from "@/api/types";
 
-import { emptyWord, fieldsOf, grouped, numberRange, type Field } from "./schema";
+import {
+  emptyWord,
+  fieldsOf,
+  grouped,
+  numberRange,
+  variantOf,
+  type Field,
+  type FieldOf,
+} from "./schema";
 
 const common: JsonObject = {
   seed: { type: "integer", minimum: 0, maximum: 2 ** 63, default: 0, description: "Seed." },
@@ -42,6 +50,15 @@ function method(name: Method["method"], own: JsonObject, required: string[]): Me
         ModelReward: {
           required: ["model"],
           properties: { kind: { const: "model" }, model: { $ref: "#/$defs/Reference" } },
+        },
+        EvaluationSet: {
+          title: "EvaluationSet",
+          description: "Prompts with their own sampling.",
+          required: ["name", "prompts"],
+          properties: {
+            name: { type: "string", maxLength: 32 },
+            prompts: { $ref: "#/$defs/Reference" },
+          },
         },
         Finished: { properties: { kind: { const: "finished" }, weight: { type: "number" } } },
       },
@@ -92,6 +109,53 @@ describe("the fields of a method", () => {
         },
       ],
     });
+  });
+});
+
+describe("a list", () => {
+  const words = (own: JsonObject, references: Method["references"] = {}) => ({
+    ...method("evaluate", own, []),
+    references,
+  });
+  const [sets] = fieldsOf(
+    words(
+      {
+        seed: { const: 0 },
+        lora: { const: 0 },
+        evaluation_sets: { type: "array", maxItems: 8, items: { $ref: "#/$defs/EvaluationSet" } },
+      },
+      { "evaluation_sets.*.prompts": "prompts" },
+    ),
+  ) as FieldOf<"list">[];
+
+  it("of objects of one kind has the fields of that object", () => {
+    expect(sets).toMatchObject({
+      type: "list",
+      least: 0,
+      most: 8,
+      variants: [
+        {
+          kind: "",
+          name: "evaluation set",
+          description: "Prompts with their own sampling.",
+          fields: [
+            { name: "name", type: "text", isRequired: true },
+            { name: "prompts", type: "reference", wants: "prompts", isRequired: true },
+          ],
+        },
+      ],
+    });
+  });
+  it("calls an item by its kind where it has one", () => {
+    const reward = fieldsOf(policy).find(({ name }) => name === "reward") as FieldOf<"section">;
+    const terms = reward.fields[0] as FieldOf<"list">;
+    expect(terms.variants.map(({ name }) => name)).toEqual(["model", "finished"]);
+    expect(variantOf(terms, { kind: "finished" })).toBe(terms.variants[1]);
+    expect(variantOf(terms, { kind: "finnished" })).toBeUndefined();
+    expect(variantOf(terms, {})).toBeUndefined();
+  });
+  it("of one kind knows its item by nothing else", () => {
+    expect(sets && variantOf(sets, { name: "ood" })).toBe(sets?.variants[0]);
   });
 });
 

@@ -18,7 +18,10 @@ interface Common {
 }
 
 export interface Variant {
+  /** Empty where all items of the list are of one kind, which they do not name. */
   readonly kind: string;
+  /** What an item is called on the form: its kind, else its title in words. */
+  readonly name: string;
   readonly description: string;
   readonly fields: readonly Field[];
 }
@@ -156,21 +159,33 @@ function listShape(schema: JsonObject, path: string, context: SchemaContext): Sh
     const most = numberOf(schema["maxItems"]);
     return { type: "texts", range: most === undefined ? "" : `at most ${shown(most)}` };
   }
-  const variants = listOf(items["oneOf"]).map((one): Variant => {
-    const variant = followed(objectOf(one), context.defs);
-    const kind = objectOf(objectOf(variant["properties"])["kind"]);
-    return {
-      kind: textOf(kind["const"]),
-      description: textOf(variant["description"]),
-      fields: sectionFields(variant, `${path}.*.`, context),
-    };
-  });
+  const kinds = listOf(items["oneOf"]).map(objectOf);
   return {
     type: "list",
-    variants,
+    variants: (kinds.length > 0 ? kinds : [items]).map((one) => variantFrom(one, path, context)),
     least: numberOf(schema["minItems"]) ?? 0,
     most: numberOf(schema["maxItems"]) ?? Number.POSITIVE_INFINITY,
   };
+}
+
+function variantFrom(item: JsonObject, path: string, context: SchemaContext): Variant {
+  const schema = followed(item, context.defs);
+  const kind = textOf(objectOf(objectOf(schema["properties"])["kind"])["const"]);
+  return {
+    kind,
+    name: kind || inWords(textOf(schema["title"])) || "item",
+    description: textOf(schema["description"]),
+    fields: sectionFields(schema, `${path}.*.`, context),
+  };
+}
+
+/** "EvaluationSet" is the evaluation set of the glossary. */
+const inWords = (title: string) => title.replace(/\B[A-Z]/g, " $&").toLowerCase();
+
+/** What an item of a list is; undefined for a kind that the list does not have. */
+export function variantOf({ variants }: FieldOf<"list">, item: Json): Variant | undefined {
+  const kind = objectOf(item)["kind"];
+  return variants.find((one) => one.kind === "" || one.kind === kind);
 }
 
 /** A schema with what it points to; its own words win. */

@@ -1,10 +1,16 @@
-/** A list of parts of different kinds, such as the terms of a reward. */
+/** A list of parts, such as the terms of a reward, which have kinds, or evaluation sets, which have none. */
 import { useId, type ReactNode } from "react";
 
 import { Icon } from "@/components/icons";
+import { Sentence } from "@/components/text/sentence";
 import { newItem } from "@/features/new-run/config/initial-config";
 import { valueAt } from "@/features/new-run/config/paths";
-import { isObject, type Field, type FieldOf } from "@/features/new-run/config/schema";
+import {
+  variantOf,
+  type Field,
+  type FieldOf,
+  type Variant,
+} from "@/features/new-run/config/schema";
 
 import { fieldId, isMissing, useForm } from "./form-context";
 
@@ -21,10 +27,8 @@ export function TermList(props: {
   const own = form.problems.filter(
     (problem) => problem.path === path && (form.isAttempted || !isMissing(problem)),
   );
-  const add = (kind: string) => {
-    const variant = field.variants.find((one) => one.kind === kind);
-    form.change(path, [...items, newItem(kind, variant?.fields ?? [], form.candidates)]);
-  };
+  const add = (variant: Variant) =>
+    form.change(path, [...items, newItem(variant, form.candidates)]);
   return (
     <section className="part" aria-labelledby={id} id={fieldId(path)} tabIndex={-1}>
       <header>
@@ -42,18 +46,20 @@ export function TermList(props: {
       ))}
       <ol className="terms">
         {items.map((item, place) => {
-          const kind = isObject(item) && typeof item["kind"] === "string" ? item["kind"] : "";
-          const variant = field.variants.find((one) => one.kind === kind);
+          const variant = variantOf(field, item);
+          const name = variant?.name ?? "unknown kind";
           return (
-            // Terms have no name of their own; their place and kind are what they are.
-            <li key={`${place}-${kind}`}>
+            // Items have no id of their own; their place and kind are what they are.
+            <li key={`${place}-${variant?.kind ?? ""}`}>
               <header>
-                <b className="mono">{kind || "unknown kind"}</b>
-                <span className="hint grow">{variant?.description ?? ""}</span>
+                <b className="mono">{variant?.kind === "" ? `${name} ${place + 1}` : name}</b>
+                <span className="hint grow">
+                  <Sentence text={variant?.description ?? ""} />
+                </span>
                 <button
                   type="button"
                   className="btn ghost icon"
-                  aria-label={`Remove term ${place + 1}, ${kind}`}
+                  aria-label={`Remove ${name}, item ${place + 1} of ${path}`}
                   onClick={() => form.change(`${path}.${place}`, undefined)}
                 >
                   <Icon name="close" />
@@ -67,15 +73,16 @@ export function TermList(props: {
       {items.length < field.most && (
         <div className="row add-terms">
           <span className="small muted">Add</span>
-          {field.variants.map(({ kind, description }) => (
+          {field.variants.map((variant) => (
             <button
               type="button"
-              key={kind}
+              key={variant.kind}
               className="btn"
-              title={description}
-              onClick={() => add(kind)}
+              title={variant.description}
+              aria-label={`Add ${variant.name} to ${path}`}
+              onClick={() => add(variant)}
             >
-              <Icon name="plus" /> {kind}
+              <Icon name="plus" /> {variant.name}
             </button>
           ))}
         </div>
