@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import OpenPage, open_window
+from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import RESPONSES, Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -113,6 +114,107 @@ def test_an_annotator_finds_rank_and_guidelines_and_no_red_page(
         page.goto(place)
         expect(page.get_by_text("There is no such page")).to_be_visible()
     context.close()
+
+
+# Where links lead to and what buttons say that begin something which only some roles may do.
+ADDRESSES = r"/runs/new|/data/import|[?&]freeze=|/rank(/|$)"
+VERBS = (
+    r"^(Add|Archive|Attach|Cancel|Clone|Continue|Edit|Freeze|I have read|Import|Invite|Make|New|"
+    r"Pause|Pin|Put|Register|Rename|Restart|Restore|Resume|Retry|Sample|Send|Train|Write) ?\b"
+)
+OFFERED = """
+([addresses, verbs]) => [...document.querySelectorAll("a, button, main input[type=checkbox]")]
+    .filter((one) => one.checkVisibility())
+    .map((one) => ({
+        words: (one.getAttribute("aria-label") ?? one.closest("label")?.innerText ?? one.innerText)
+            .trim(),
+        to: one.getAttribute("href") ?? "",
+    }))
+    .filter(({ words, to }) => new RegExp(addresses).test(to) || new RegExp(verbs).test(words))
+    .map(({ words }) => words)
+"""
+
+
+def offered(page: Page) -> list[str]:
+    """What can be pressed on a page that changes the project, ranks, or begins to."""
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.locator(".skeleton")).to_have_count(0)
+    return list(page.evaluate(OFFERED, [ADDRESSES, VERBS]))
+
+
+def test_a_viewer_is_offered_nothing_that_the_api_refuses(
+    workshop: Workshop, open_page: OpenPage, browser: Browser, axe: str
+) -> None:
+    project, empty = workshop.new_project("Read only"), workshop.new_project("Nothing to read")
+    workshop.comparisons(project, 2)
+    run = workshop.start_behaving(project, steps=6, checkpoint_every=2, exit=3)
+    workshop.wait_for_run(run, "failed")
+    model = workshop.left_by(run, project)
+    (paused,) = workshop.paused_runs(run, 1)
+    prompt = workshop.get(f"/projects/{project}/prompts")["items"][0]["id"]
+    for step in (1, 2):
+        workshop.sample(run, step=step, prompt_id=prompt, response=f"said at {step}")
+    asked = {"project_id": project, "name": "Longer", "question": "Do longer runs help?"}
+    experiment = workshop.post("/experiments", asked)["id"]
+    records = ("prompts", "demonstrations", "solutions", "responses", "comparisons", "judgments")
+    data = [f"data/{tab}" for tab in (*records, "agreement", "snapshots")]
+    filled = (
+        "now", *data, "runs", f"runs/{run}", f"runs/{run}/checkpoints", f"runs/{paused}",
+        f"runs/{run}/samples?prompt={prompt}", "experiments", f"experiments/{experiment}",
+        "models", f"models/{model}", "workers", "guidelines",
+    )  # fmt: skip
+    places = [
+        *(f"/projects/{project}/{place}" for place in filled),
+        *(f"/projects/{empty}/{place}" for place in ("now", *data, "runs", "experiments")),
+    ]
+    body = {"people": [{"name": "Gul"}], "role": "viewer"}
+    (made,) = workshop.post(f"/projects/{project}/invitations", body)["items"]
+    context = open_window(browser, base_url=workshop.url)
+    page = context.new_page()
+    come_in(page, f"/invitation#token={made['token']}", "gul@example.org")
+    expect(page.get_by_role("navigation", name="Main")).to_be_visible()
+    members = workshop.get(f"/projects/{project}/members")["items"]
+    (user,) = [one["id"] for one in members if one["name"] == "Gul"]
+    roles = [{"project_id": one, "role": "viewer"} for one in (project, empty)]
+    workshop.client.patch(f"/users/{user}", json={"memberships": roles}).raise_for_status()
+    refused: list[str] = []
+    page.on("response", lambda one: refused.append(one.url) if one.status >= 400 else None)
+
+    found, problems = {}, {}
+    for place in places:
+        page.goto(place)
+        if offers := offered(page):
+            found[place] = offers
+        if barred := barriers(page, axe):
+            problems[place] = barred
+    assert found == {}
+    assert problems == {}
+
+    page.goto(f"/projects/{project}/runs/new?method=sft")
+    expect(page).to_have_url(f"{workshop.url}/projects/{project}/runs")
+    page.goto(f"/projects/{project}/data/import")
+    expect(page).to_have_url(f"{workshop.url}/projects/{project}/data")
+    page.goto(f"/projects/{project}/data/snapshots?freeze=preferences")
+    expect(page.get_by_role("table")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.goto(f"/projects/{project}/now")
+    expect(page.locator(".statistic").filter(has_text="Comparisons to judge")).to_contain_text("2")
+    page.goto(f"/projects/{empty}/data")
+    expect(page.get_by_text("when a researcher of this project imports them")).to_be_visible()
+    assert refused == []
+    context.close()
+
+    # The same pages offer it to who may: so the words above are those of the pages.
+    page = open_page("/")
+    theirs = set()
+    for place in places:
+        page.goto(place)
+        theirs |= set(offered(page))
+    assert theirs >= {
+        "Import", "Freeze a snapshot", "New run", "Register a model", "Clone", "Pin step 4",
+        "Continue from step 4", "Resume", "Import a file", "Sample responses to rank",
+        "Restart from the beginning",
+    }  # fmt: skip
 
 
 def test_a_new_version_is_read_before_the_next_comparison(

@@ -34,4 +34,8 @@ export function roleIn(user: User, projectId: string): Role | null {
 export const managesIn = (user: User, projectId: string) =>
   ["admin", "researcher"].includes(roleIn(user, projectId) ?? "");
 
+/** Whether a user ranks comparisons of a project. */
+export const ranksIn = (user: User, projectId: string) =>
+  managesIn(user, projectId) || roleIn(user, projectId) === "annotator";
+
 export const createsProjects = (user: User) => user.role === "admin" || user.role === "researcher";

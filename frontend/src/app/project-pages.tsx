@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useLocation } from "react-router";
 
-import { meQuery, roleIn } from "@/api/session";
+import { managesIn, meQuery, roleIn } from "@/api/session";
 import { Redirect } from "@/components/redirect";
 import { useProjectId } from "@/lib/use-project";
 
@@ -21,5 +21,9 @@ export function ProjectPages() {
   const isHere = (page: NavPage) => page.path === place;
   const isForOthers = NAV_PAGES.some(isHere) && !pages.some(isHere);
   if (place === "" || isForOthers) return <Redirect to={`/projects/${projectId}/${home.path}`} />;
+  const isNewRun = pathname.split("/").slice(3, 5).join("/") === "runs/new";
+  // The form would ask them for all settings only to be refused.
+  if (isNewRun && !managesIn(me.data, projectId))
+    return <Redirect to={`/projects/${projectId}/runs`} />;
   return <Outlet />;
 }

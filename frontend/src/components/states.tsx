@@ -21,6 +21,7 @@ interface EmptyProps {
   icon: IconName;
   title: string;
   children?: ReactNode;
+  /** False where whoever looks may do none. */
   actions?: ReactNode;
 }
 
@@ -30,7 +31,7 @@ export function Empty(props: EmptyProps) {
       <Icon name={props.icon} />
       <h2>{props.title}</h2>
       {props.children !== undefined && <p>{props.children}</p>}
-      {props.actions !== undefined && <div className="row">{props.actions}</div>}
+      {Boolean(props.actions) && <div className="row">{props.actions}</div>}
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { projectQuery } from "@/api/projects";
 import { Icon } from "@/components/icons";
 import { Redirect } from "@/components/redirect";
 import { Tabs } from "@/components/tabs";
+import { useMayChange } from "@/components/use-may";
 import { useProjectId } from "@/lib/use-project";
 
 import { AgreementTab } from "./agreement/agreement-tab";
@@ -57,8 +58,10 @@ export function DataPage() {
   const projectId = useProjectId();
   const { tab = "prompts" } = useParams();
   const counts = useQuery(projectQuery(projectId)).data?.counts;
+  const mayChange = useMayChange(projectId);
   const base = `/projects/${projectId}/data`;
-  if (!TABS.some(([path]) => path === tab)) return <Redirect to={base} />;
+  const tabs = TABS.filter(([path]) => mayChange || path !== "import");
+  if (!tabs.some(([path]) => path === tab)) return <Redirect to={base} />;
   return (
     <div className="page">
       <div className="page-head">
@@ -70,16 +73,20 @@ export function DataPage() {
           </p>
         </div>
         <span className="grow" />
-        <Link className="btn" to={`${base}/import`}>
-          <Icon name="plus" /> Import
-        </Link>
-        <Link className="btn primary" to={`${base}/snapshots?freeze=preferences`}>
-          <Icon name="lock" /> Freeze a snapshot
-        </Link>
+        {mayChange && (
+          <>
+            <Link className="btn" to={`${base}/import`}>
+              <Icon name="plus" /> Import
+            </Link>
+            <Link className="btn primary" to={`${base}/snapshots?freeze=preferences`}>
+              <Icon name="lock" /> Freeze a snapshot
+            </Link>
+          </>
+        )}
       </div>
       <Tabs
         label="Parts of the data"
-        links={TABS.map(([path, label, count]) => ({
+        links={tabs.map(([path, label, count]) => ({
           label,
           to: path === "prompts" ? base : `${base}/${path}`,
           count: count === null ? undefined : counts?.[count].toLocaleString("en-US"),

@@ -10,6 +10,7 @@ import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { firstWords } from "@/components/text/conversation";
+import { useMayChange } from "@/components/use-may";
 import { number, shortId, words } from "@/lib/format";
 
 import { NoJudgments } from "./no-judgments";
@@ -49,7 +50,14 @@ export function Pages<Item extends { id: string }>(props: {
   );
 }
 
+/** Leads whoever may import to the import; others are told where records come from. */
 export function ImportLink({ projectId }: { projectId: string }) {
+  if (!useMayChange(projectId))
+    return (
+      <span className="muted">
+        They appear here when a researcher of this project imports them.
+      </span>
+    );
   return (
     <Link className="btn primary" to={`/projects/${projectId}/data/import`}>
       Import a file
@@ -59,13 +67,16 @@ export function ImportLink({ projectId }: { projectId: string }) {
 
 export function PromptList({ projectId }: { projectId: string }) {
   const query = useInfiniteQuery(promptPages(projectId));
+  const mayChange = useMayChange(projectId);
   return (
     <Pages
       query={query}
       columns={["Prompt", "Tags", ["Turns", "num"], "Added"]}
       empty={
         <Empty icon="data" title="No prompts yet" actions={<ImportLink projectId={projectId} />}>
-          Import a file with one prompt per record: NDJSON, JSON, CSV or Parquet.
+          {mayChange
+            ? "Import a file with one prompt per record: NDJSON, JSON, CSV or Parquet."
+            : "Prompts are the questions that models answer."}
         </Empty>
       }
       row={(prompt) => (
@@ -119,6 +130,7 @@ export function DemonstrationList({ projectId }: { projectId: string }) {
 
 export function ComparisonList({ projectId }: { projectId: string }) {
   const query = useInfiniteQuery(comparisonPages(projectId));
+  const mayChange = useMayChange(projectId);
   return (
     <Pages
       query={query}
@@ -128,9 +140,11 @@ export function ComparisonList({ projectId }: { projectId: string }) {
           icon="rank"
           title="No comparisons yet"
           actions={
-            <Link className="btn primary" to={`/projects/${projectId}/runs/new?method=generate`}>
-              Sample responses to rank
-            </Link>
+            mayChange && (
+              <Link className="btn primary" to={`/projects/${projectId}/runs/new?method=generate`}>
+                Sample responses to rank
+              </Link>
+            )
           }
         >
           A comparison is a prompt with 2 to 9 responses. Generate runs and imports create

@@ -8,6 +8,7 @@ import type { ListedResponse } from "@/api/types";
 import { Scores } from "@/components/response/scores";
 import { Empty } from "@/components/states";
 import { Ago } from "@/components/text/clock";
+import { useMayChange } from "@/components/use-may";
 import { PlainText } from "@/components/text/plain-text";
 
 import { ImportLink, Pages } from "./record-lists";
@@ -67,6 +68,7 @@ function OfOneRun({ runId, projectId }: { runId: string; projectId: string }) {
 export function ResponseList({ projectId }: { projectId: string }) {
   const [search] = useSearchParams();
   const runId = search.get(RUN);
+  const mayChange = useMayChange(projectId);
   const query = useInfiniteQuery(responsePages(projectId, runId));
   return (
     <Pages
@@ -80,7 +82,11 @@ export function ResponseList({ projectId }: { projectId: string }) {
         "Added",
       ]}
       empty={
-        <Empty icon="note" title="No responses yet" actions={<ImportLink projectId={projectId} />}>
+        <Empty
+          icon="note"
+          title="No responses yet"
+          actions={mayChange && <ImportLink projectId={projectId} />}
+        >
           Responses come from generate runs and from imported comparisons.
         </Empty>
       }

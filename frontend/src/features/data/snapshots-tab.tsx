@@ -11,6 +11,7 @@ import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
+import { useMayChange } from "@/components/use-may";
 import { plural, shortHash, words } from "@/lib/format";
 
 import { FreezeDialog, isKind, type Kind } from "./freezing/freeze-dialog";
@@ -137,10 +138,11 @@ function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean
 export function SnapshotsTab({ projectId }: { projectId: string }) {
   const [search, setSearch] = useSearchParams();
   const query = useQuery(snapshotsQuery(projectId));
+  const mayChange = useMayChange(projectId);
   const asked = search.get("freeze");
   const open = (kind: Kind | null) =>
     setSearch(kind === null ? {} : { freeze: kind }, { replace: true });
-  const freeze = (
+  const freeze = mayChange && (
     <button type="button" className="btn primary" onClick={() => open("preferences")}>
       <Icon name="lock" /> Freeze a snapshot
     </button>
@@ -156,6 +158,8 @@ export function SnapshotsTab({ projectId }: { projectId: string }) {
               <Empty icon="lock" title="No snapshots yet" actions={freeze}>
                 Runs read snapshots only, never live data. Each run records the hash of its
                 snapshot, so that its result can be repeated.
+                {!mayChange &&
+                  " A snapshot appears here when a researcher of this project freezes it."}
               </Empty>
             }
           >
@@ -169,7 +173,7 @@ export function SnapshotsTab({ projectId }: { projectId: string }) {
           </Table>
         )}
       </Loaded>
-      {isKind(asked) && (
+      {mayChange && isKind(asked) && (
         <FreezeDialog projectId={projectId} kind={asked} onClose={() => open(null)} />
       )}
     </section>

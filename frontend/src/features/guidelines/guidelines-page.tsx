@@ -4,11 +4,13 @@ import { useQuery } from "@tanstack/react-query";
 import { guidelinesQuery } from "@/api/guidelines";
 import { Acknowledge, GuidelinesText, GuidelinesVersion } from "@/components/guidelines";
 import { Loaded } from "@/components/states";
+import { useMayRank } from "@/components/use-may";
 import { useProjectId } from "@/lib/use-project";
 
 export function GuidelinesPage() {
   const projectId = useProjectId();
   const guidelines = useQuery(guidelinesQuery(projectId));
+  const mayRank = useMayRank(projectId);
   return (
     <div className="page narrow">
       <div className="page-head">
@@ -20,7 +22,7 @@ export function GuidelinesPage() {
             <>
               <GuidelinesText text={found.guidelines} />
               <GuidelinesVersion guidelines={found} />
-              {!found.is_acknowledged && (
+              {mayRank && !found.is_acknowledged && (
                 <div className="row">
                   <Acknowledge projectId={projectId} version={found.version} />
                 </div>

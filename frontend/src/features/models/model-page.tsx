@@ -14,6 +14,7 @@ import { Copyable } from "@/components/text/copyable";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
 import { VerdictPill } from "@/components/verdict-pill";
 import { bytes, number, shortHash, shortId } from "@/lib/format";
+import { useMayChange } from "@/components/use-may";
 import { useProjectId } from "@/lib/use-project";
 
 import { Lineage } from "./lineage";
@@ -48,6 +49,7 @@ function Facts({ model }: { model: ModelDetail }) {
 /** What may be done with the model next, the main thing last. */
 function NextSteps({ model, projectId }: { model: ModelDetail; projectId: string }) {
   const methods = useQuery(methodsQuery).data?.methods ?? [];
+  if (!useMayChange(projectId)) return null;
   return methods
     .flatMap(({ method, next_steps: steps }) => steps.map((step) => ({ ...step, method })))
     .filter(({ kind }) => kind === model.kind)

@@ -14,6 +14,7 @@ import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
+import { useMayChange } from "@/components/use-may";
 import { bytes } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
 
@@ -139,7 +140,8 @@ export function ModelsPage() {
   const projectId = useProjectId();
   const models = useQuery(modelsQuery);
   const [isOpen, setOpen] = useState(false);
-  const register = (
+  const mayChange = useMayChange(projectId);
+  const register = mayChange && (
     <button type="button" className="btn primary" onClick={() => setOpen(true)}>
       <Icon name="plus" /> Register a model
     </button>
@@ -166,8 +168,9 @@ export function ModelsPage() {
                 items={mine}
                 empty={
                   <Empty icon="models" title="No models yet" actions={register}>
-                    Register the model you want to improve: a folder with safetensors, a GGUF file,
-                    or an id on the Hugging Face Hub.
+                    {mayChange
+                      ? "Register the model you want to improve: a folder with safetensors, a GGUF file, or an id on the Hugging Face Hub."
+                      : "Models appear here when a researcher of this project registers them and when runs have trained them."}
                   </Empty>
                 }
               >

@@ -26,6 +26,7 @@ import {
 } from "@/components/agreement/words";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { VerdictPill } from "@/components/verdict-pill";
+import { useMayChange, useMayRank } from "@/components/use-may";
 import { useLiveRuns } from "@/components/run-list/use-live-runs";
 import { duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
 import { useProjectId } from "@/lib/use-project";
@@ -158,9 +159,14 @@ function AgreementSummary({ projectId, found }: { projectId: string; found: Agre
   );
 }
 
+function AgreementOf(props: { projectId: string; judgments: number | undefined }) {
+  const agreement = useAgreement(props.projectId, props.judgments);
+  if (agreement.data === undefined) return null;
+  return <AgreementSummary projectId={props.projectId} found={agreement.data} />;
+}
+
 function RankingProgress({ project }: { project: Project }) {
   const progress = useQuery({ ...progressQuery(project.id), refetchInterval: REFRESH_MS * 2 });
-  const agreement = useAgreement(project.id, progress.data?.done);
   const { done = 0, wanted = 0, available = 0, held = 0, mine = 0 } = progress.data ?? {};
   const left = available + held;
   return (
@@ -181,24 +187,41 @@ function RankingProgress({ project }: { project: Project }) {
         <Statistic label="Judgments" value={number(done)} sub={`of ${number(wanted)} required`} />
         <Statistic label="By you" value={number(mine)} />
       </div>
-      {agreement.data !== undefined && (
-        <AgreementSummary projectId={project.id} found={agreement.data} />
-      )}
+      <AgreementOf projectId={project.id} judgments={progress.data?.done} />
+    </section>
+  );
+}
+
+/** For those who do not rank, whom the API tells no progress: what the project has and still wants. */
+function RankingCounts({ project }: { project: Project }) {
+  const counts = project.counts ?? null;
+  if (counts === null) return null;
+  return (
+    <section className="card padded">
+      <h2>Ranking</h2>
+      <div className="statistics">
+        <Statistic label="Judgments" value={number(counts.judgments)} />
+        <Statistic label="Comparisons to judge" value={number(counts.open_comparisons)} />
+      </div>
+      <AgreementOf projectId={project.id} judgments={counts.judgments} />
     </section>
   );
 }
 
 function DataCounts({ project }: { project: Project }) {
   const counts = project.counts ?? null;
+  const mayChange = useMayChange(project.id);
   if (counts === null) return null;
   return (
     <section className="card padded">
       <header className="row">
         <h2>Data</h2>
         <span className="grow" />
-        <Link className="btn" to={`/projects/${project.id}/data/import`}>
-          <Icon name="plus" /> Import
-        </Link>
+        {mayChange && (
+          <Link className="btn" to={`/projects/${project.id}/data/import`}>
+            <Icon name="plus" /> Import
+          </Link>
+        )}
       </header>
       <div className="statistics">
         <Statistic label="Prompts" value={number(counts.prompts)} />
@@ -348,6 +371,8 @@ function NowContent(props: {
   const { project, active, broken = [], finished = [] } = props;
   const runs = [...active, ...broken, ...finished];
   const asked = { trends: useTrends(runs), verdicts: useVerdicts(runs) };
+  const mayChange = useMayChange(project.id);
+  const mayRank = useMayRank(project.id);
   const isKnown = props.broken !== undefined && props.finished !== undefined;
   const isNew = isKnown && runs.length === 0 && (project.counts?.prompts ?? 0) === 0;
   return (
@@ -361,7 +386,7 @@ function NowContent(props: {
       </div>
       <div className="now-grid">
         <div className="now-main">
-          {isNew ? (
+          {isNew && mayChange ? (
             <FirstSteps projectId={project.id} />
           ) : (
             <RunList
@@ -373,12 +398,16 @@ function NowContent(props: {
                   icon="play"
                   title="No active runs"
                   actions={
-                    <Link className="btn primary" to={`/projects/${project.id}/runs/new`}>
-                      <Icon name="plus" /> New run
-                    </Link>
+                    mayChange && (
+                      <Link className="btn primary" to={`/projects/${project.id}/runs/new`}>
+                        <Icon name="plus" /> New run
+                      </Link>
+                    )
                   }
                 >
-                  Running, queued and paused runs appear here.
+                  {mayChange
+                    ? "Running, queued and paused runs appear here."
+                    : "Runs that researchers of this project start appear here while they run, wait or are paused."}
                 </Empty>
               }
             />
@@ -387,7 +416,7 @@ function NowContent(props: {
           <RunList title="Latest finished runs" runs={finished} asked={asked} />
         </div>
         <div className="now-side">
-          <RankingProgress project={project} />
+          {mayRank ? <RankingProgress project={project} /> : <RankingCounts project={project} />}
           <DataCounts project={project} />
           <WorkerSummary projectId={project.id} />
         </div>

@@ -11,7 +11,6 @@ import {
   checkpointsQuery,
   pinCheckpoint,
 } from "@/api/runs";
-import { managesIn, meQuery } from "@/api/session";
 import type { Checkpoint, Run } from "@/api/types";
 import { PendingButton } from "@/components/pending-button";
 import { Icon } from "@/components/icons";
@@ -21,6 +20,7 @@ import { Table } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { Sentence } from "@/components/text/sentence";
+import { useMayChange } from "@/components/use-may";
 import { bytes, number, shortHash } from "@/lib/format";
 
 import { BestAnswersDialog } from "./best-answers";
@@ -53,6 +53,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
   const checkpoints = useQuery(checkpointsQuery(run.id));
   const artifacts = useQuery(artifactsQuery(run.id));
   const pins = usePins(run.id);
+  const mayChange = useMayChange(run.project_id);
   const isOver = run.state === "succeeded";
   return (
     <div className="two">
@@ -61,7 +62,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Loaded query={checkpoints}>
           {(items) => (
             <Table
-              columns={[["Step", "num"], "Created", "Pin", "New run"]}
+              columns={[["Step", "num"], "Created", ...(mayChange ? ["Pin", "New run"] : [])]}
               items={items}
               empty={
                 <Empty icon="file" title="No checkpoints">
@@ -79,25 +80,29 @@ export function CheckpointsTab({ run }: { run: Run }) {
                     <Ago at={one.created_at} />
                     {run.attempt > 1 && <div className="small faint">attempt {one.attempt}</div>}
                   </td>
-                  <td>
-                    <PendingButton
-                      aria-pressed={one.is_pinned}
-                      aria-label={`Pin step ${one.step}`}
-                      isPending={pins.isPending}
-                      onPress={() => pins.mutate(one)}
-                    >
-                      <Icon name="pin" /> Pin
-                    </PendingButton>
-                  </td>
-                  <td>
-                    <ContinueLink
-                      run={run}
-                      step={one.step}
-                      label={`Continue from step ${one.step}`}
-                    >
-                      Continue…
-                    </ContinueLink>
-                  </td>
+                  {mayChange && (
+                    <>
+                      <td>
+                        <PendingButton
+                          aria-pressed={one.is_pinned}
+                          aria-label={`Pin step ${one.step}`}
+                          isPending={pins.isPending}
+                          onPress={() => pins.mutate(one)}
+                        >
+                          <Icon name="pin" /> Pin
+                        </PendingButton>
+                      </td>
+                      <td>
+                        <ContinueLink
+                          run={run}
+                          step={one.step}
+                          label={`Continue from step ${one.step}`}
+                        >
+                          Continue…
+                        </ContinueLink>
+                      </td>
+                    </>
+                  )}
                 </tr>
               )}
             </Table>
@@ -107,8 +112,8 @@ export function CheckpointsTab({ run }: { run: Run }) {
         {run.pruned_at === null && (
           <p className="card-title small muted">
             {bestElsewhere(run)} Podium keeps the {newestKept(run)}, the latest one whose evaluation
-            was the best up to its step, those that a clone will start from, and those that you pin.
-            Pinned checkpoints stay even when an archived run is pruned.
+            was the best up to its step, those that a clone will start from, and pinned ones. Pinned
+            checkpoints stay even when an archived run is pruned.
           </p>
         )}
       </section>
@@ -179,9 +184,8 @@ function FileName({ run, path }: { run: Run; path: string }) {
 }
 
 function MakeDemonstrations({ run }: { run: Run }) {
-  const { data: me } = useQuery(meQuery);
   const [isOpen, setIsOpen] = useState(false);
-  if (me === undefined || !managesIn(me, run.project_id)) return null;
+  if (!useMayChange(run.project_id)) return null;
   return (
     <p className="card-title">
       <button type="button" className="btn" onClick={() => setIsOpen(true)}>

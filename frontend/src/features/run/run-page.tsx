@@ -7,7 +7,7 @@ import { useParams } from "react-router";
 import { runQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { Notes } from "@/components/run-edit/notes";
-import { useMayChange } from "@/components/run-edit/use-change";
+import { useMayChange } from "@/components/use-may";
 import { Failure, Loaded } from "@/components/states";
 import { Tabs } from "@/components/tabs";
 import { useGo } from "@/lib/use-go";

@@ -11,7 +11,7 @@ import { runPages } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { More } from "@/components/more";
-import { useMayChange } from "@/components/run-edit/use-change";
+import { useMayChange } from "@/components/use-may";
 import { useTrendsOf } from "@/components/run-list/trends";
 import { Empty, Loaded } from "@/components/states";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
@@ -55,7 +55,9 @@ function NothingListed(props: { isFiltered: boolean; newRun: ReactNode; onClear:
     );
   return (
     <Empty icon="runs" title="No runs yet" actions={props.newRun}>
-      Sample responses to rank, fine-tune on demonstrations, train a reward model, then the policy.
+      {props.newRun === false
+        ? "Runs appear here when researchers of this project start them."
+        : "Sample responses to rank, fine-tune on demonstrations, train a reward model, then the policy."}
     </Empty>
   );
 }
@@ -190,7 +192,7 @@ export function RunsPage() {
               rows.length === 0 ? (
                 <NothingListed
                   isFiltered={isFiltered}
-                  newRun={mayChange ? <NewRunLink projectId={projectId} /> : undefined}
+                  newRun={mayChange && <NewRunLink projectId={projectId} />}
                   onClear={() => change({ filter: "" })}
                 />
               ) : (

@@ -6,7 +6,7 @@ import { attachMetrics, runQuery } from "@/api/runs";
 import type { OutsideMetrics, Run, Versus } from "@/api/types";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
-import { useMayChange } from "@/components/run-edit/use-change";
+import { useMayChange } from "@/components/use-may";
 import { Loaded } from "@/components/states";
 import { number } from "@/lib/format";
 

@@ -6,7 +6,7 @@ import type { Run, Versus } from "@/api/types";
 import { putUpPairs, versusQuery } from "@/api/measured/versus";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
-import { useMayChange } from "@/components/run-edit/use-change";
+import { useMayChange } from "@/components/use-may";
 import { Loaded } from "@/components/states";
 import { between, number, plural } from "@/lib/format";
 

@@ -109,16 +109,19 @@ function Runs({ experiment, mayChange }: { experiment: Experiment; mayChange: bo
           icon="runs"
           title="No runs yet"
           actions={
-            mayChange ? (
+            mayChange && (
               <>
                 <NewRunLink experiment={experiment} isMain />
                 {add}
               </>
-            ) : undefined
+            )
           }
         >
-          Start runs here, or add existing runs. Three seeds of each setting are needed before a
-          difference between settings can be told from chance.
+          {mayChange
+            ? "Start runs here, or add existing runs."
+            : "Runs appear here when a researcher of this project starts them for this experiment or adds them to it."}{" "}
+          Three seeds of each setting are needed before a difference between settings can be told
+          from chance.
         </EmptyCard>
       ) : (
         <>

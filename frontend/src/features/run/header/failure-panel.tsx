@@ -10,6 +10,7 @@ import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { Failure } from "@/components/states";
 import { Ago } from "@/components/text/clock";
+import { useMayChange } from "@/components/use-may";
 import { Sentence } from "@/components/text/sentence";
 import { bytes, duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
 
@@ -112,7 +113,8 @@ const CONFIG_OR_DATA = 2;
 /** Queue the same config again; nobody has to know what retry means to press it. */
 function Resume({ run }: { run: Run }) {
   const again = useRunAction(run.id, (from: "checkpoint" | "start") => retryRun(run.id, from));
-  if (!run.allowed.includes("retry")) return null;
+  const mayChange = useMayChange(run.project_id);
+  if (!mayChange || !run.allowed.includes("retry")) return null;
   const step = run.pruned_at === null ? run.checkpoint_step : null;
   // The same config fails the same way; who changes it begins with a clone.
   const isRefused = run.exit_code === CONFIG_OR_DATA;

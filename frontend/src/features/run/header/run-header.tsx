@@ -11,7 +11,7 @@ import { Icon, type IconName } from "@/components/icons";
 import { Pruned } from "@/components/pruned";
 import { Refused } from "@/components/refused";
 import { NameAndTags } from "@/components/run-edit/name-and-tags";
-import { useMayChange } from "@/components/run-edit/use-change";
+import { useMayChange } from "@/components/use-may";
 import { StatePill } from "@/components/run-state";
 import { Ago, useNow } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
@@ -238,7 +238,7 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
             {mayMoveOn(run.state) && <LiveStatus status={status} />}
           </div>
         </div>
-        <Actions run={run} />
+        {mayChange && <Actions run={run} />}
       </div>
       <ProgressLine run={run} />
       {run.pruned_at !== null && (

@@ -5,6 +5,7 @@ import { rankingsQuery } from "@/api/judgments";
 import type { RankedComparison, Sample } from "@/api/types";
 import { Loaded } from "@/components/states";
 import { PlainText } from "@/components/text/plain-text";
+import { useMayChange } from "@/components/use-may";
 import { number, plural } from "@/lib/format";
 
 import { letterOf, nameOf, saidOf } from "./ranking-words";
@@ -18,6 +19,7 @@ interface PromptRankingsProps {
 
 export function PromptRankings({ projectId, promptId, samples }: PromptRankingsProps) {
   const query = useQuery(rankingsQuery(projectId, promptId));
+  const mayChange = useMayChange(projectId);
   return (
     <section className="prompt-rankings" aria-label="Comparisons of this prompt">
       <h3>Comparisons of this prompt</h3>
@@ -25,7 +27,8 @@ export function PromptRankings({ projectId, promptId, samples }: PromptRankingsP
         {({ items }) =>
           items.length === 0 ? (
             <p className="small faint">
-              None. Send responses to ranking, or import comparisons of this prompt.
+              None.
+              {mayChange && " Send responses to ranking, or import comparisons of this prompt."}
             </p>
           ) : (
             <ol>

@@ -11,6 +11,7 @@ import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { Scores } from "@/components/response/scores";
 import { PlainText } from "@/components/text/plain-text";
+import { useMayChange } from "@/components/use-may";
 import { useView } from "@/features/run/view";
 import { number, plural } from "@/lib/format";
 
@@ -30,6 +31,7 @@ export function ThroughTraining(props: {
 }) {
   const [chosen, setChosen] = useState<readonly number[]>([]);
   const { search, set } = useView();
+  const mayChange = useMayChange(props.run.project_id);
   const [first] = props.samples;
   const base = baseOf(props.samples, search.get("diff"));
   return (
@@ -52,20 +54,24 @@ export function ThroughTraining(props: {
       <ol tabIndex={0} aria-label="Responses by step">
         {props.samples.map((sample) => (
           <li key={sample.number}>
-            <label className="choose">
-              <input
-                type="checkbox"
-                checked={chosen.includes(sample.number)}
-                onChange={(event) =>
-                  setChosen(
-                    event.target.checked
-                      ? [...chosen, sample.number]
-                      : chosen.filter((one) => one !== sample.number),
-                  )
-                }
-              />
-              step {number(sample.step)}
-            </label>
+            {mayChange ? (
+              <label className="choose">
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(sample.number)}
+                  onChange={(event) =>
+                    setChosen(
+                      event.target.checked
+                        ? [...chosen, sample.number]
+                        : chosen.filter((one) => one !== sample.number),
+                    )
+                  }
+                />
+                step {number(sample.step)}
+              </label>
+            ) : (
+              <span className="choose">step {number(sample.step)}</span>
+            )}
             <Marks sample={sample} />
             {base === null || base === sample ? (
               <Tokens sample={sample} shading={props.shading} />
@@ -77,7 +83,7 @@ export function ThroughTraining(props: {
           </li>
         ))}
       </ol>
-      <Ranking run={props.run} chosen={chosen} onSent={() => setChosen([])} />
+      {mayChange && <Ranking run={props.run} chosen={chosen} onSent={() => setChosen([])} />}
       {first?.prompt_id != null && (
         <PromptRankings
           projectId={props.run.project_id}
