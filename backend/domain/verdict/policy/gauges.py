@@ -56,10 +56,9 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_ri
     highs = [one.value if one.high is None else one.high for one in evaluations]
     below = best.value - last.value
     is_best = below <= 0 and len(evaluations) > 1
-    is_doubted = judge.startswith("eval/") and signs.is_doubted
     shipped = signs.evidence.shipped_step
     is_left = is_best and shipped is not None and shipped != last.step
-    by = " by the reward model that trains it" if is_doubted else ""
+    by = signs.doubtful(judge)
     note = f"the best evaluation{by}" if is_best else ""
     if below > 0:
         is_output = ", which is the output" if best.step == shipped else ""
@@ -76,7 +75,7 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_ri
         interval=last.interval,
         beside=_of_prompts(signs.evidence, evaluations, judge),
         scale=Span(low=min(lows), high=max(highs)),
-        level="good" if is_best and has_risen and not is_doubted and not is_left else "none",
+        level="good" if is_best and has_risen and not by and not is_left else "none",
         note=note,
     )
 

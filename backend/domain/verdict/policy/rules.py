@@ -363,13 +363,12 @@ class _Policy:
         found = self.signs.happened()
         if len(self.evaluations) > 1:
             is_shipped = self.best.step == self.evidence.shipped_step
-            is_doubted = self._is_proxy and self.signs.is_doubted
-            by = " by the reward model that trains it" if is_doubted else ""
+            by = self.signs.doubtful(self.judge)
             text = f"Best {self.name}{by}: {with_interval(self.best)}" + (
                 "; its weights are the output" if is_shipped else ""
             )
             has_risen = self._beside_best(self.evaluations[0], self.best).rose()
-            level: Level = "good" if has_risen and not is_doubted else "none"
+            level: Level = "good" if has_risen and not by else "none"
             found.append(Happening(step=self.best.step, sentence=f"{text}.", level=level))
             told = None if is_shipped else output.chosen(self.evidence)
             found += [] if told is None else [told]

@@ -84,6 +84,11 @@ class Signs:
         """Whether the policy may exploit a learned reward: it is far, or its responses grew."""
         return self.is_learned and (self.is_far or bool(self.inflation))
 
+    def doubtful(self, judge: str) -> str:
+        """Name who judged a metric that the policy may exploit; empty for any other metric."""
+        is_its_own = judge.startswith("eval/")
+        return " by the reward model that trains it" if is_its_own and self.is_doubted else ""
+
     @property
     def _distance(self) -> list[str]:
         if self.kl is None:
