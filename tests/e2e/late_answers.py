@@ -4,7 +4,8 @@ from playwright.sync_api import APIResponse, Page, Request, Route
 
 from tests.processes import wait_until
 
-_TWO_FRAMES = """() => new Promise((done) =>
+# Until what an answer changes is drawn.
+TWO_FRAMES = """() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"""
 
 
@@ -47,10 +48,10 @@ class LateAnswer:
         route, answer = self._kept
         with self._page.expect_event("requestfinished", lambda one: one == route.request):
             route.fulfill(response=answer)
-        self._page.evaluate(_TWO_FRAMES)
+        self._page.evaluate(TWO_FRAMES)
         if is_last:
             wait_until(self._is_quiet, f"nothing more comes of {self._address}")
 
     def _is_quiet(self) -> bool:
-        self._page.evaluate(_TWO_FRAMES)
+        self._page.evaluate(TWO_FRAMES)
         return all(one.resource_type == "eventsource" for one in self._under_way)

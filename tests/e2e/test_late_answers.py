@@ -26,6 +26,18 @@ def wait_for_held(page: Page, count: int) -> None:
     wait_until(lambda: len(json.loads(page.evaluate(_HELD))) == count, f"{count} are at hand")
 
 
+def ranking(
+    workshop: Workshop, open_page: OpenPage, name: str, n_comparisons: int
+) -> tuple[Page, str]:
+    """A page that ranks in a new project, and holds three comparisons of it."""
+    project = workshop.new_project(name)
+    workshop.comparisons(project, n_comparisons)
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    wait_for_held(page, 3)
+    return page, project
+
+
 def prompt_of(page: Page) -> str:
     return page.get_by_label("Prompt").get_by_role("paragraph").inner_text()
 
@@ -41,11 +53,7 @@ def rank_it(page: Page) -> None:
 def test_what_was_judged_while_it_was_taken_offline_does_not_come_back(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
-    project = workshop.new_project("Judged meanwhile")
-    workshop.comparisons(project, 3)
-    page = open_page(f"/projects/{project}/rank")
-    shown(page)
-    wait_for_held(page, 3)
+    page, project = ranking(workshop, open_page, "Judged meanwhile", 3)
     first = LateAnswer(page, "**/assignments", '"offline":true')
     page.get_by_role("button", name="Take ten offline").click()
     first.wait()
@@ -66,11 +74,7 @@ def test_taking_offline_asks_once_for_what_another_tab_has_discarded(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
     """This tab has judged it, and the server leases it still: it must not ask for it for ever."""
-    project = workshop.new_project("Discarded elsewhere")
-    workshop.comparisons(project, 3)
-    page = open_page(f"/projects/{project}/rank")
-    shown(page)
-    wait_for_held(page, 3)
+    page, _ = ranking(workshop, open_page, "Discarded elsewhere", 3)
     refusal = {"title": "Closed", "status": 409, "detail": "the comparison is closed"}
     page.route("**/judgment", lambda route: route.fulfill(status=409, json=refusal))
     rank_it(page)
@@ -97,11 +101,7 @@ def test_taking_offline_asks_once_for_what_another_tab_has_discarded(
 def test_what_was_used_for_practice_takes_no_other_comparison_away(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
-    project = workshop.new_project("Practice meanwhile")
-    workshop.comparisons(project, 3)
-    page = open_page(f"/projects/{project}/rank")
-    shown(page)
-    wait_for_held(page, 3)
+    page, _ = ranking(workshop, open_page, "Practice meanwhile", 3)
     used = prompt_of(page)
     page.keyboard.type("abcd")
     page.get_by_role("button", name="Use for practice").click()
@@ -124,11 +124,7 @@ def test_what_was_used_for_practice_takes_no_other_comparison_away(
 def test_what_somebody_began_while_it_was_given_back_stays_with_a_lease(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
-    project = workshop.new_project("Begun meanwhile")
-    workshop.comparisons(project, 4)
-    page = open_page(f"/projects/{project}/rank")
-    shown(page)
-    wait_for_held(page, 3)
+    page, _ = ranking(workshop, open_page, "Begun meanwhile", 4)
     page.get_by_role("button", name="Take ten offline").click()
     expect(page.get_by_text("4 comparisons offline until")).to_be_visible()
     expect(page.get_by_role("button", name="Take ten offline")).to_be_enabled()

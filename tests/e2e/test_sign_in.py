@@ -6,11 +6,10 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, StorageState, expect
 
 from tests.e2e.conftest import open_window
+from tests.e2e.late_answers import TWO_FRAMES
 from tests.e2e.workshop import Workshop
 
 PASSWORD = "correct horse battery"
-_TWO_FRAMES = """() => new Promise((done) =>
-  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"""
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
@@ -132,7 +131,7 @@ def test_a_click_before_the_first_page_is_there_is_followed(
 
     with page.expect_response(projects.value.url):
         first.continue_()
-    page.evaluate(_TWO_FRAMES)  # The projects lead to the page of one, unless a click came before.
+    page.evaluate(TWO_FRAMES)  # The projects lead to the page of one, unless a click came before.
     second.continue_()
 
     expect(page.get_by_role("heading", name="Your account")).to_be_visible()
