@@ -2,12 +2,14 @@
 
 import random
 import re
+from urllib.parse import unquote
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from backend.schemas.events import MetricLine
 from tests.e2e.conftest import OpenPage
+from tests.e2e.late_answers import TWO_FRAMES
 from tests.e2e.tcp_proxy import tcp_proxy
 from tests.e2e.workshop import REFUSE, Workshop
 from tests.processes import wait_until
@@ -39,6 +41,15 @@ window.fetch = async (...asked) => {
 """
 # Its stream is then its own, and a test can hold it back.
 _SHARE_NOTHING = "delete window.SharedWorker;"
+# Each address that the page takes from now on, in order.
+_KEEP_ADDRESSES = """() => {
+  window.addresses = [];
+  const replace = history.replaceState.bind(history);
+  history.replaceState = (state, title, address) => {
+    window.addresses.push(String(address));
+    replace(state, title, address);
+  };
+}"""
 
 
 def points(page: Page) -> int:
@@ -164,6 +175,31 @@ def test_new_points_do_not_move_the_zoom(workshop: Workshop, open_page: OpenPage
     seen = points(page)
     wait_for_points(page, seen + 5)
     assert page.url == zoomed
+
+
+def test_points_that_come_during_a_drag_do_not_move_what_is_selected(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Drag")
+    run = workshop.start_behaving(project, steps=5000, step_s=0.1)
+    page = open_page(f"/projects/{project}/runs/{run}")
+    wait_for_points(page, 8)
+    box = page.locator("section[aria-label='loss'] .u-over").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 30)
+    wait_for_points(page, points(page) + 8)
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30, steps=4)
+    page.evaluate(_KEEP_ADDRESSES)
+    page.mouse.up()
+    page.wait_for_url("**zoom=**")
+    page.evaluate(TWO_FRAMES)
+
+    # All charts follow the drag, and one tells of it.
+    assert page.evaluate("addresses") == [page.url.removeprefix(workshop.url)]
+    start, end = map(float, unquote(page.url).split("zoom=")[1].split("~"))
+    assert end - start == pytest.approx(2 * (start - 1), rel=0.05)
 
 
 def test_a_zoom_into_a_long_curve_shows_its_points_and_marks_what_is_missing(

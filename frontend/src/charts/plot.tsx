@@ -121,6 +121,8 @@ export function Plot(props: PlotProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(props);
+  /** Whether the mouse drags a selection here: new points wait, for they move what is under it. */
+  const isHeld = useRef(false);
   useEffect(() => {
     latest.current = props;
   });
@@ -138,6 +140,17 @@ export function Plot(props: PlotProps) {
     plot.current = made;
     // A drag ends with a click as well, which is no pick of a point.
     let hasDragged = false;
+    const onDown = () => {
+      hasDragged = false;
+      isHeld.current = true;
+      document.addEventListener("mouseup", onUp);
+    };
+    // uPlot listens for the same event since before: it has told of the zoom by now.
+    const onUp = () => {
+      document.removeEventListener("mouseup", onUp);
+      isHeld.current = false;
+      show(made, latest.current);
+    };
     made.hooks["ready"] = [(u: uPlot) => takeOverCursor(u, latest.current.syncKey)];
     made.hooks["drawAxes"] = [
       (u: uPlot) => {
@@ -156,8 +169,10 @@ export function Plot(props: PlotProps) {
     made.hooks["setSelect"] = [
       (u: uPlot) => {
         const zoom = selected(u);
-        hasDragged = zoom !== null;
-        if (zoom !== null) latest.current.onZoom(zoom);
+        // The other charts of the key follow the drag, and are told that it has ended as well.
+        if (zoom === null || !isHeld.current) return;
+        hasDragged = true;
+        latest.current.onZoom(zoom);
       },
     ];
     made.hooks["setCursor"] = [(u: uPlot) => latest.current.onCursor?.(u.cursor.idx ?? null)];
@@ -167,6 +182,7 @@ export function Plot(props: PlotProps) {
       if (x !== null && !hasDragged) latest.current.onPick?.(x);
       hasDragged = false;
     };
+    made.over.addEventListener("mousedown", onDown);
     made.over.addEventListener("dblclick", onDoubleClick);
     made.over.addEventListener("click", onClick);
     const watcher = new ResizeObserver(() =>
@@ -175,6 +191,8 @@ export function Plot(props: PlotProps) {
     watcher.observe(element);
     return () => {
       watcher.disconnect();
+      document.removeEventListener("mouseup", onUp);
+      isHeld.current = false;
       made.destroy();
       plot.current = null;
       latest.current.onCursor?.(null);
@@ -183,11 +201,7 @@ export function Plot(props: PlotProps) {
 
   const [from, to] = props.range ?? [null, null];
   useEffect(() => {
-    const made = plot.current;
-    if (made === null) return;
-    const isOpen = from === null || to === null || !(to > from);
-    made.setData(props.data, isOpen);
-    if (!isOpen) made.setScale("x", { min: from, max: to });
+    if (plot.current !== null && !isHeld.current) show(plot.current, latest.current);
   }, [props.data, from, to, shape]);
 
   // With its axes: a chart that was made just now has none yet, and an empty one never gets any.
@@ -214,6 +228,13 @@ export function Plot(props: PlotProps) {
       onBlur={() => plot.current !== null && hideCursor(plot.current)}
     />
   );
+}
+
+function show(plot: uPlot, { data, range }: PlotProps): void {
+  const [from, to] = range ?? [null, null];
+  const isOpen = from === null || to === null || !(to > from);
+  plot.setData(data, isOpen);
+  if (!isOpen) plot.setScale("x", { min: from, max: to });
 }
 
 function frameOf(u: uPlot): Frame {
