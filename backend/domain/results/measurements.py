@@ -14,7 +14,7 @@ from typing import Any
 from backend.domain.seeds.draws import Draw
 from backend.domain.seeds.groups import differences
 from backend.domain.seeds.records import with_names
-from backend.domain.verdict.words import shown
+from backend.domain.verdict.words import as_set
 from backend.schemas.vocabulary import Method
 
 _MEASURE = re.compile(
@@ -245,6 +245,6 @@ def _said(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return shown(value)
+        return as_set(value)
     text = "none" if value in (None, "", []) else str(value)
     return text if len(text) <= 40 else f"{text[:40]}…"

@@ -6,7 +6,7 @@ from typing import Any
 
 from backend.domain.results.measurements import Measurement
 from backend.domain.results.rows import Row
-from backend.domain.verdict.words import alike, shown
+from backend.domain.verdict.words import alike, as_set, shown
 from backend.plural import plural
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
 
@@ -121,4 +121,4 @@ def _missing(row: Row, cells: Sequence[ResultsCell | None], columns: Sequence[st
 
 
 def _number(value: Any) -> str:
-    return shown(float(value)) if isinstance(value, int | float) else str(value)
+    return as_set(value) if isinstance(value, int | float) else str(value)

@@ -4,7 +4,7 @@ import math
 
 from backend.domain.verdict.evidence import Estimate
 from backend.domain.verdict.measured import Judged
-from backend.domain.verdict.words import shown
+from backend.domain.verdict.words import as_set
 from backend.plural import plural
 
 HEALTHY = 0.05
@@ -26,7 +26,7 @@ def against_chance(n_prompts: float | None, found: Estimate) -> Judged:
     if found.value <= HEALTHY:
         return "none", ""
     if not n_prompts:
-        return "none", f"above {shown(HEALTHY)}; the number of held-out prompts is not known"
+        return "none", f"above {as_set(HEALTHY)}; the number of held-out prompts is not known"
     n = round(n_prompts)
     limit = by_chance(n)
     if found.value > limit:

@@ -6,6 +6,11 @@ from backend.domain.verdict.evidence import Change, Estimate
 
 # Digits that tell a number from 1, or two numbers from each other; more is noise.
 _MOST_DIGITS = 6
+# A float of this size need not be whole, even if it says so; from it on, and below the least, a
+# power of ten is easier to read.
+_EXACT = 2**53
+_GREATEST = 1e6
+_LEAST = 1e-4
 # What to do where nothing was held out, in the words of the dialog that freezes a snapshot.
 HOLD_OUT = "Set “Held out, %” above 0 when you freeze the snapshot (API: `heldout_fraction`)"
 # What to do where a run was evaluated too seldom to show a course.
@@ -13,10 +18,21 @@ EVALUATE_OFTEN = "Set `eval_every` to evaluate it more often."
 
 
 def shown(value: float) -> str:
-    """A number with three significant digits: 0.437, 12, 1,250, −0.05; more below 1: 0.9996."""
+    """A number as every screen writes it: 0.570, 12, 123.4, 1,250, −0.0512.
+
+    Three significant digits, or as many more as tell it from 1; a whole number whole. The
+    frontend's `number` writes the same.
+    """
+    if not math.isfinite(value):
+        return "–"
     texts = (_with_digits(value, digits) for digits in range(3, _MOST_DIGITS + 1))
-    honest = (text for text in texts if abs(value) >= 1 or text not in ("1", "−1"))
-    return next(honest, _with_digits(value, 3))
+    honest = (text for text in texts if abs(value) >= 1 or abs(_read(text)) != 1)
+    return next(honest, _with_digits(value, _MOST_DIGITS))
+
+
+def as_set(value: float) -> str:
+    """A setting or a limit, as somebody wrote it: 0.05, 12, 1e-06, 1,250."""
+    return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
 def apart(first: float, second: float) -> tuple[str, str]:
@@ -25,13 +41,27 @@ def apart(first: float, second: float) -> tuple[str, str]:
         (_with_digits(first, digits), _with_digits(second, digits))
         for digits in range(3, _MOST_DIGITS + 1)
     )
-    differing = (pair for pair in pairs if pair[0] != pair[1])
+    differing = (pair for pair in pairs if _read(pair[0]) != _read(pair[1]))
     return next(differing, (_with_digits(first, 3), _with_digits(second, 3)))
 
 
+def _read(text: str) -> float:
+    return float(text.replace("−", "-").replace(",", ""))
+
+
 def _with_digits(value: float, digits: int) -> str:
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
-    return text.replace("-", "−")
+    size = abs(value)
+    if size < _EXACT and value == int(value):
+        text = f"{int(value):,}"
+    elif not _LEAST <= size < _GREATEST:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        text = f"{mantissa}e{int(exponent)}"
+    elif size >= 100:
+        decimals = digits - 1 - math.floor(math.log10(size))
+        text = f"{value:,.{max(int(size < 1000), decimals)}f}"
+    else:
+        text = f"{value:#.{digits}g}".removesuffix(".")
+    return f"−{text[1:]}" if text.startswith("-") else text
 
 
 def percent(share: float) -> str:
@@ -61,8 +91,8 @@ def alike(*values: float) -> list[str]:
 
 
 def between(low: float, high: float) -> str:
-    """An interval: [0.5, 0.72]."""
-    return f"[{shown(low)}, {shown(high)}]"
+    """An interval: [0.500, 0.720]."""
+    return f"[{', '.join(alike(low, high))}]"
 
 
 def with_interval(found: Estimate) -> str:

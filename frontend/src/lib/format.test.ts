@@ -24,6 +24,28 @@ describe("format", () => {
     expect(number(-1.5e-8)).toBe("−1.50e-8");
     expect(number(2310)).toBe("2,310");
   });
+  it("writes numbers as the verdict's sentences beside them do", () => {
+    // The same table is in tests/backend/verdict/test_learner_verdicts.py.
+    const written: [number, string][] = [
+      [0, "0"],
+      [12, "12"],
+      [-10, "−10"],
+      [1250, "1,250"],
+      [5e6, "5,000,000"],
+      [0.57, "0.570"],
+      [12.04, "12.0"],
+      [99.96, "100"],
+      [123.44, "123.4"],
+      [999.96, "1,000.0"],
+      [1000.4, "1,000"],
+      [-0.0512, "−0.0512"],
+      [0.00012, "0.000120"],
+      [1e-5, "1.00e-5"],
+      [-1.5e-8, "−1.50e-8"],
+      [1000000.5, "1.00e6"],
+    ];
+    expect(written.map(([value]) => [value, number(value)])).toEqual(written);
+  });
   it("rounds nothing to 1, to 0 % or to 100 %", () => {
     expect([number(0.9996), number(-0.9996), number(0.9994), number(1.0004)]).toEqual([
       "0.9996",

@@ -1,5 +1,6 @@
 /** How numbers and times read on screen. Pure; every page uses it. */
 
+/** Three digits, a whole number whole. The verdict's sentences (`shown`) write the same. */
 export function number(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -7,8 +8,16 @@ export function number(value: number | null | undefined, digits = 3): string {
   if (Number.isSafeInteger(value)) return value.toLocaleString("en-US").replace("-", "−");
   if (size >= 1e6 || size < 1e-4)
     return value.toExponential(2).replace("e+", "e").replace(/^-/, "−");
-  const shown = size >= 100 ? value.toFixed(1) : value.toPrecision(digitsBelowOne(size, digits));
-  return shown.replace("-", "−");
+  return inDigits(value, size, digits).replace("-", "−");
+}
+
+function inDigits(value: number, size: number, digits: number): string {
+  if (size < 100) return value.toPrecision(digitsBelowOne(size, digits));
+  const decimals = size < 1000 ? 1 : 0;
+  return value.toLocaleString("en-US", {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
 }
 
 /** So many digits, or as many more, up to six, as a number below 1 needs to read as such: 0.9996. */

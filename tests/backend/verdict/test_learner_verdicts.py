@@ -1,11 +1,13 @@
 """Verdicts on runs that learn from records, measure or sample."""
 
+import math
+
 import pytest
 
 from backend.domain.verdict import divergence
 from backend.domain.verdict.evidence import Estimate, Evidence, Point, Sides
 from backend.domain.verdict.judging import judge
-from backend.domain.verdict.words import apart, shown, with_span
+from backend.domain.verdict.words import apart, as_set, shown, with_span
 from backend.schemas.metrics.verdicts import RunVerdict, Span
 from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
@@ -186,7 +188,7 @@ def test_an_explosion_is_named_though_the_loss_came_back() -> None:
     assert (found.kind, found.level) == (Kind.STALLED, "warn")
     assert found.sentence == (
         "No clear change: the held-out loss was 2.21 and is 2.75 nats per token, after a peak of "
-        "15.5 at step 20, and the training loss rose from 2.2 to 3.8."
+        "15.5 at step 20, and the training loss rose from 2.20 to 3.80."
     )
     assert [(one.step, one.sentence, one.level) for one in found.happened] == [
         (0, "Lowest held-out loss: 2.21.", "none"),
@@ -199,10 +201,10 @@ def test_a_training_loss_that_rose_is_no_overfitting_and_not_green() -> None:
     turned = losses([2.0, 1.2, 1.6], 0.01, loss=ABOVE_START)
 
     assert (fell.kind, fell.level) == (Kind.IMPROVED, "warn")
-    assert fell.sentence.endswith("per token, but the training loss rose from 2.2 to 3.8.")
+    assert fell.sentence.endswith("per token, but the training loss rose from 2.20 to 3.80.")
     assert turned.kind == Kind.OVERFITTED
     assert turned.sentence == (
-        "The held-out loss has risen since step 10, and the training loss rose from 2.2 to 3.8."
+        "The held-out loss has risen since step 10, and the training loss rose from 2.20 to 3.80."
     )
 
 
@@ -216,8 +218,8 @@ def test_ranks_are_told_with_a_training_loss_that_rose(method: Method) -> None:
 
     if method == Method.PROCESS_REWARD_MODEL:
         assert (found.kind, found.level) == (Kind.ABOVE_CHANCE, "warn")
-        assert "80 % of the held-out steps, but the training loss rose from 2.2" in found.sentence
-    assert "the training loss rose from 2.2 to 3.8" in f"{found.sentence} {found.reason}"
+        assert "80 % of the held-out steps, but the training loss rose from 2.20" in found.sentence
+    assert "the training loss rose from 2.20 to 3.80" in f"{found.sentence} {found.reason}"
     assert "Highest held-out loss: 15.5" in " ".join(one.sentence for one in found.happened)
 
 
@@ -226,7 +228,7 @@ def test_noise_and_a_fall_are_no_explosion() -> None:
     found = losses([2.0, 2.1, 1.5], 0.01, loss=wobbling)
 
     assert (found.kind, found.level) == (Kind.IMPROVED, "good")
-    assert [one.sentence for one in found.happened] == ["Lowest held-out loss: 1.5."]
+    assert [one.sentence for one in found.happened] == ["Lowest held-out loss: 1.50."]
 
 
 def test_the_course_of_a_loss_is_shown_from_its_first_step() -> None:
@@ -449,14 +451,34 @@ def test_a_share_is_never_rounded_to_none_or_all(share: float, told: str) -> Non
     assert found.sentence == f"The token limit cut {told} of the responses."
 
 
+def test_numbers_read_as_the_charts_beside_them_write_them() -> None:
+    # The same table is in frontend/src/lib/format.test.ts.
+    written = {
+        0.0: "0", 12.0: "12", -10.0: "−10", 1250.0: "1,250", 5e6: "5,000,000",
+        0.57: "0.570", 12.04: "12.0", 99.96: "100", 123.44: "123.4", 999.96: "1,000.0",
+        1000.4: "1,000", -0.0512: "−0.0512", 0.00012: "0.000120", 1e-5: "1.00e-5",
+        -1.5e-8: "−1.50e-8", 1000000.5: "1.00e6", math.nan: "–", math.inf: "–",
+    }  # fmt: skip
+    assert {value: shown(value) for value in written} == written
+
+
 def test_a_number_below_1_never_reads_as_1() -> None:
-    assert [shown(value) for value in (0.9996, -0.9996, 0.9994, 1.0004, 1.0)] == [
-        "0.9996", "−0.9996", "0.999", "1", "1",
+    assert [shown(value) for value in (0.9996, -0.9996, 0.9994, 1.0004, 0.9999999)] == [
+        "0.9996", "−0.9996", "0.999", "1.00", "1.00000",
     ]  # fmt: skip
+    assert with_span(Estimate(1, 0.5, 0.001, 0.999)) == "50 % [under 1, over 99]"
+
+
+def test_two_numbers_get_as_many_digits_as_tell_them_apart() -> None:
     assert apart(2.0, 2.0001) == ("2", "2.0001")
     assert apart(2.0, 1.97) == ("2", "1.97")
-    assert apart(2.302585092994046, 2.302585092994046) == ("2.3", "2.3")
-    assert with_span(Estimate(1, 0.5, 0.001, 0.999)) == "50 % [under 1, over 99]"
+    assert apart(18.0, 18.01) == ("18", "18.01")
+    assert apart(1234.1, 1234.2) == ("1,234.1", "1,234.2")
+    assert apart(2.302585092994046, 2.302585092994046) == ("2.30", "2.30")
+
+
+def test_a_setting_reads_as_somebody_wrote_it() -> None:
+    assert [as_set(value) for value in (0.05, 1e-6, 5.0, 2048)] == ["0.05", "1e-06", "5", "2,048"]
 
 
 @pytest.mark.parametrize("method", list(Method))

@@ -69,7 +69,7 @@ def test_a_held_out_reward_that_rises_clearly_is_an_improvement() -> None:
     found = verdict([0.0, 0.3, 0.6])
 
     assert (found.kind, found.level) == (Kind.IMPROVED, "good")
-    assert found.sentence == "The held-out reward rose from 0 to 0.6."
+    assert found.sentence == "The held-out reward rose from 0 to 0.600."
     assert found.reason.startswith(
         "The held-out reward rose by 0.600, 95 % interval [0.529, 0.671], from step 0 to step 100."
         " The interval is over prompts: another seed may end elsewhere."
@@ -131,7 +131,7 @@ def test_responses_that_could_not_be_scored_are_told_and_many_take_the_green_awa
     many = found(1, 0.9, 0.6)
     assert (many.kind, many.level) == (Kind.IMPROVED, "warn")
     assert many.sentence == (
-        "The held-out reward rose from 0 to 0.6, but 40 % of the responses could not be scored."
+        "The held-out reward rose from 0 to 0.600, but 40 % of the responses could not be scored."
     )
 
 
@@ -200,7 +200,7 @@ def test_a_policy_that_loses_its_variety_and_its_reward_has_collapsed() -> None:
     found = verdict([0.5, 0.4, 0.1], reward__mean=line(0.5, 0), entropy=CERTAIN)
 
     assert (found.kind, found.level) == (Kind.COLLAPSED, "bad")
-    assert "entropy fell from 1.5 to 0.01" in found.sentence
+    assert "entropy fell from 1.50 to 0.0100" in found.sentence
 
 
 def test_a_policy_that_leaves_its_reference_token_by_token_has_collapsed() -> None:
@@ -224,7 +224,7 @@ def test_a_change_within_its_interval_is_none() -> None:
     found = verdict([0.4, 0.45, 0.43], reward__mean=line(0, 0))
 
     assert (found.kind, found.level) == (Kind.STALLED, "warn")
-    assert found.sentence == "No clear change: the held-out reward was 0.4 and is 0.43."
+    assert found.sentence == "No clear change: the held-out reward was 0.400 and is 0.430."
 
 
 def test_a_training_reward_that_rises_alone_is_told_as_that() -> None:
@@ -301,7 +301,7 @@ def test_a_fall_from_the_first_evaluation_counts_like_a_rise_from_it() -> None:
     rose = verdict(values[::-1], half_width, **still)
 
     assert (fell.kind, fell.level) == (Kind.WORSE, "bad")
-    assert fell.sentence == "The held-out reward fell from 0.5 to 0.465."
+    assert fell.sentence == "The held-out reward fell from 0.500 to 0.465."
     assert "from 0.500 [0.480, 0.520] at step 0 to 0.465" in fell.reason
     assert (rose.kind, rose.level) == (Kind.IMPROVED, "good")
     # The best of eleven has to be beaten by more.
@@ -430,7 +430,7 @@ def test_an_entropy_that_moves_far_is_not_called_healthy(end: float, level: str,
     gauge = verdict([0.0, 0.5], entropy=entropy).gauges[2]
 
     assert (gauge.level, gauge.note) == (level, note)
-    assert gauge.beside == "last fifth of steps, was 1.5"
+    assert gauge.beside == "last fifth of steps, was 1.50"
 
 
 def steps(*values: float) -> list[Point]:
@@ -452,7 +452,7 @@ def test_a_sign_of_collapse_starts_where_its_gauge_does() -> None:
     fall = steps(1.846, 1.611, 0.673, *[0.01] * 97)
     found = verdict([0.5, 0.5], entropy=fall)
 
-    assert found.sentence.startswith("The policy collapsed: the entropy fell from 1.85 to 0.01")
+    assert found.sentence.startswith("The policy collapsed: the entropy fell from 1.85 to 0.0100")
     assert found.gauges[2].beside == "last fifth of steps, was 1.85"
 
 
@@ -469,8 +469,8 @@ def test_fewer_prompts_that_teach_are_not_green() -> None:
     ("length", "note"),
     [
         # A valley of one step and a hill of a few.
-        ([10.3, 7.9, 1.2, *[22.0] * 20, *[9.5] * 77], "was 1.2 to 22 meanwhile"),
-        ([10.3, 7.9, 1.2, *[9.5] * 97], "was 1.2 at step 3"),
+        ([10.3, 7.9, 1.2, *[22.0] * 20, *[9.5] * 77], "was 1.20 to 22 meanwhile"),
+        ([10.3, 7.9, 1.2, *[9.5] * 97], "was 1.20 at step 3"),
         ([10, *[7] * 99], "fell by 30 %"),
         ([10, *[7] * 40, 30, *[7] * 58], "fell by 30 %; was 30 at step 42"),
         ([10, *[3] * 99], "fell by 70 %"),
@@ -513,7 +513,7 @@ def test_an_output_that_is_not_the_best_reward_says_what_chose_it() -> None:
     found = shipped(50, RULES | {"kl": {"coef": 0.02}}, [0.0, 0.8, 0.85])
 
     assert found.sentence == (
-        "The held-out reward rose from 0 to 0.85; the output, step 50, has 0.8."
+        "The held-out reward rose from 0 to 0.850; the output, step 50, has 0.800."
     )
     assert found.reason.endswith(
         "The output is step 50, which has the best objective (reward − 0.02 × KL); its held-out "
@@ -542,7 +542,7 @@ def test_a_best_evaluation_that_noise_explains_is_not_green() -> None:
 def test_an_output_that_is_the_last_and_best_step_is_green() -> None:
     found = shipped(100, RULES | {"kl": {"coef": 0.02}}, [0.0, 0.8, 0.85])
 
-    assert found.sentence == "The held-out reward rose from 0 to 0.85."
+    assert found.sentence == "The held-out reward rose from 0 to 0.850."
     assert (found.gauges[0].level, found.gauges[0].note) == ("good", "the best evaluation")
     assert [one.sentence for one in found.happened] == [
         "Best held-out reward: 0.850 [0.800, 0.900]; its weights are the output."
@@ -573,7 +573,7 @@ def test_the_objective_is_named_as_the_trainer_computes_it(
     found = shipped(50, RULES | config, [0.0, 0.8, 0.75])
 
     assert f"The output is step 50, which has the best {objective}; its held" in found.reason
-    assert found.gauges[0].note == "0.05 below its best evaluation, at step 50, which is the output"
+    assert found.gauges[0].note == "0.0500 below its best evaluation, at step 50, which is the output"
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1, 1e3])

@@ -41,7 +41,7 @@ def test_a_win_rate_is_named_with_who_judged_and_what_decides_stays() -> None:
     found = verdict((40, (0.55, 0.64, 0.72)))
 
     assert (found.kind, found.level, found.judged_by) == (Kind.IMPROVED, "good", "eval/reward")
-    assert found.sentence == "The held-out reward rose from 0.2 to 0.6."
+    assert found.sentence == "The held-out reward rose from 0.200 to 0.600."
     assert found.reason.endswith(
         "Outside the run, the weights of step 40 won 64 % [55, 72] of their pairs (judged by "
         "people, 45 pairs against sft)."
@@ -53,7 +53,7 @@ def test_who_loses_is_not_shown_as_good() -> None:
 
     assert (found.kind, found.level) == (Kind.IMPROVED, "warn")
     assert found.sentence == (
-        "The held-out reward rose from 0.2 to 0.6, but outside the run it lost more pairs "
+        "The held-out reward rose from 0.200 to 0.600, but outside the run it lost more pairs "
         "than it won."
     )
 

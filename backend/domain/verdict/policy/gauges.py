@@ -13,7 +13,7 @@ from backend.domain.verdict.evidence import (
 from backend.domain.verdict.measured import LAST_PART, Judged
 from backend.domain.verdict.policy.courses import STEADY, course
 from backend.domain.verdict.policy.signs import LEAST_ENTROPY, Signs
-from backend.domain.verdict.words import percent, shown
+from backend.domain.verdict.words import as_set, percent, shown
 from backend.plural import plural
 from backend.schemas.metrics.verdicts import Gauge, Level, Span
 from backend.schemas.vocabulary import GROUPED_ESTIMATORS
@@ -104,10 +104,10 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     level: Level = "none" if limit is None else "good"
     note = "not judged, because every reward term is a rule"
     if limit is not None:
-        note = f"below {shown(limit)}"
+        note = f"below {as_set(limit)}"
     if limit is not None and signs.kl > limit:
         level = "warn"
-        note = f"above {shown(limit)}" + ("" if since is None else f" since step {since:,}")
+        note = f"above {as_set(limit)}" + ("" if since is None else f" since step {since:,}")
     # Of the same responses, so that KL and length divide to it.
     length = evidence.last("eval/length")
     per_token = signs.kl / length if exact and length else signs.kl_per_token

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import Estimate, Evidence
-from backend.domain.verdict.words import output_sentence, shown, with_interval
+from backend.domain.verdict.words import as_set, output_sentence, with_interval
 from backend.schemas.metrics.verdicts import Happening
 
 
@@ -44,13 +44,13 @@ def chosen(evidence: Evidence) -> Happening | None:
 def _objective(evidence: Evidence) -> str:
     """Name what the trainer compares evaluations by, as far as the config tells."""
     limit = value_at(evidence.config, "kl.max")
-    within = "" if limit is None else f" of the evaluations within kl.max ({shown(limit)} nats)"
+    within = "" if limit is None else f" of the evaluations within kl.max ({as_set(limit)} nats)"
     coef = value_at(evidence.config, "kl.coef")
     if coef == 0:
         return f"held-out reward{within}"
     is_running = value_at(evidence.config, "reward.normalize") == "running"
     is_adapted = value_at(evidence.config, "kl.target") is not None
-    beta = "beta" if coef is None or is_adapted else shown(coef)
+    beta = "beta" if coef is None or is_adapted else as_set(coef)
     factors = " × ".join([beta, *(["s"] if is_running else []), "KL"])
     notes = [
         *(["kl.target adapts beta"] if is_adapted else []),

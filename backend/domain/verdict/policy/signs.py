@@ -11,7 +11,7 @@ from functools import cached_property
 from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import Evidence, Point, Trend, first_beyond, quietened
 from backend.domain.verdict.proxy import learned
-from backend.domain.verdict.words import percent, shown
+from backend.domain.verdict.words import as_set, percent, shown
 from backend.schemas.metrics.verdicts import Happening
 
 # Nats per token: below, nearly every token is certain.
@@ -202,4 +202,4 @@ def _begun(
     step = first_beyond(curve, limit, below=below)
     if step is None or step == curve[0].step:
         return None
-    return Happening(step=step, sentence=f"{text.format(shown(limit))}.", level="warn")
+    return Happening(step=step, sentence=f"{text.format(as_set(limit))}.", level="warn")
