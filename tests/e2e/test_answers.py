@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -127,6 +128,7 @@ def test_what_may_not_be_sent_any_more_stays_and_can_be_downloaded(
     journey.ada.join(workshop)
     journey._say(page, journey.ada)
     expect(page.get_by_text("A judgment was rejected.")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"It is from .*, about “.+”\."))).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
     (judgment,) = json.loads(download.value.path().read_text())["judgments"]

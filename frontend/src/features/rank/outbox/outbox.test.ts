@@ -130,6 +130,18 @@ describe("the outbox", () => {
     expect([box.all, (await make()).all]).toEqual([[], []]);
   });
 
+  it("takes anew what was refused here and discarded by another tab", async () => {
+    results = [new Problem(422, { detail: "bad" })];
+    const box = await make();
+    box.add(unsent("1"));
+    await becomes(() => box.all[0]?.refusal, "Bad.");
+    const other = await make();
+    await other.discard("1");
+    await box.reload();
+    expect([box.all, box.add(unsent("1"))]).toEqual([[], true]);
+    await becomes(() => sent, ["1"]);
+  });
+
   it("says what the server keeps for review", async () => {
     results = ["late"];
     const box = await make();

@@ -108,6 +108,10 @@ export class Outbox {
     if (author !== this.author) return;
     const found = new Map([...kept, ...this.ownUnsaved()].map((item) => [item.key, item]));
     for (const key of this.gone) found.delete(key);
+    // Another tab has discarded what was refused and is no longer kept, or has sent it: then its
+    // comparison is not shown again.
+    for (const { key, assignmentId, refusal } of this.items)
+      if (refusal !== null && !found.has(key)) this.submitted.delete(assignmentId);
     this.items = inOrder(found.values());
     this.tell();
     this.lookAgain();

@@ -1,5 +1,5 @@
 /** What an annotator has said and the server may not have: a judgment, or that somebody else judges. */
-import type { JudgmentBody } from "@/api/types";
+import type { Assignment, JudgmentBody } from "@/api/types";
 import { plural } from "@/lib/format";
 
 interface OnItsWay {
@@ -12,6 +12,8 @@ interface OnItsWay {
   readonly submittedAt: number;
   /** It is not sent before this time (as above): until then its author may take it back. */
   readonly heldUntil?: number;
+  /** How the prompt's last turn begins, so that its author knows it again; older items lack it. */
+  readonly about?: string;
   /** Why the server will not take it; null while it is on its way. */
   readonly refusal: string | null;
 }
@@ -40,6 +42,15 @@ export const isSkip = <Item extends object>(item: Item): item is Extract<Item, {
 /** Whether it replaces what its author has said before. */
 export const isRevision = (item: Said | Unsent): boolean =>
   !isSkip(item) && item.body.revise === true;
+
+const MOST_LETTERS = 60;
+
+/** What the comparison is about, in the length of a line. */
+export function aboutOf({ comparison }: Pick<Assignment, "comparison">): string {
+  const text = (comparison.prompt.messages.at(-1)?.content ?? "").replace(/\s+/g, " ").trim();
+  const letters = [...text];
+  return letters.length <= MOST_LETTERS ? text : `${letters.slice(0, MOST_LETTERS - 1).join("")}…`;
+}
 
 /** "2 judgments and 1 skip". */
 export function countOf(items: readonly Unsent[]): string {

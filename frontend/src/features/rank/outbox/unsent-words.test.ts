@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 
-import { whereRejected, whyWaiting } from "./unsent-words";
+import { aboutOf } from "./unsent-item";
+import { whatAndWhen, whereRejected, whyWaiting } from "./unsent-words";
 
 it("says that what is not sent is saved in the browser", () => {
   expect(whyWaiting("offline", false)).toBe(
@@ -20,4 +21,27 @@ it("does not say so where the browser has no room", () => {
     "You are signed out. What is not sent will be sent from this tab when you have signed in again.",
   );
   expect(whereRejected(true)).toBe("It stays in this tab until you discard it.");
+});
+
+it("says which comparison was rejected, by the last turn of its prompt", () => {
+  const asked = (content: string) =>
+    aboutOf({
+      comparison: {
+        prompt: {
+          messages: [
+            { role: "system", content: "Be brief." },
+            { role: "user", content },
+          ],
+        },
+      },
+    } as Parameters<typeof aboutOf>[0]);
+  expect(asked("Why is\n  the sky blue?")).toBe("Why is the sky blue?");
+  const long = asked("😀".repeat(61));
+  expect([...long].length).toBe(60);
+  expect(long.endsWith("😀…")).toBe(true);
+  const submittedAt = new Date(2026, 10, 26, 14, 49).getTime();
+  expect(whatAndWhen({ about: "Why?", submittedAt })).toMatch(
+    /^It is from .*2026.*, about “Why\?”\.$/,
+  );
+  expect(whatAndWhen({ submittedAt })).toMatch(/^It is from .*2026[^“]*\.$/);
 });

@@ -8,7 +8,7 @@ import { outbox, useOutbox } from "./browser-outbox";
 import { Download } from "./download";
 import type { Reviewed } from "./outbox";
 import { countOf, isSkip, type Unsent } from "./unsent-item";
-import { whereRejected, whyWaiting } from "./unsent-words";
+import { whatAndWhen, whereRejected, whyWaiting } from "./unsent-words";
 
 const IN_REVIEW: Readonly<Record<Reviewed["reason"], string>> = {
   late: "Your lease had expired, and others had taken the comparison.",
@@ -59,7 +59,7 @@ function RefusedNote({ item }: { item: Unsent }) {
       <Icon name="alert" />
       <span className="grow">
         <b>A {isSkip(item) ? "skip" : "judgment"} was rejected.</b> {item.refusal}{" "}
-        {whereRejected(outbox.isHomeless(item.key))}
+        {whatAndWhen(item)} {whereRejected(outbox.isHomeless(item.key))}
       </span>
       <Download items={[item]} />
       <button type="button" className="btn" onClick={() => void outbox.retry(item.key)}>

@@ -8,6 +8,7 @@ import type { AssignmentQueue } from "../leases/assignment-queue";
 import { dropDraft, keepDraft } from "../leases/drafts";
 import { keepReopened, reopenedId } from "../leases/reopened";
 import { outbox } from "../outbox/browser-outbox";
+import { aboutOf } from "../outbox/unsent-item";
 import { judgmentOf, undecided, wordsOf, type Ranking } from "../ranking/ranking";
 
 /** A single key sends of two responses: for so long it can be taken back as if it had not been. */
@@ -43,7 +44,8 @@ export function put(
   const { ranking, revise } = given;
   const body = { ...judgmentOf(ranking, ids), active_ms: Math.round(given.activeMs), revise };
   const key = randomId();
-  const sent = { assignmentId: assignment.id, projectId, userId, key, body };
+  const about = aboutOf(assignment);
+  const sent = { assignmentId: assignment.id, projectId, userId, key, about, body };
   if (!outbox.add(sent, given.holdMs)) return null;
   dropDraft(assignment.id);
   return key;
@@ -86,8 +88,9 @@ export function useSubmission(author: Author, queue: Pick<AssignmentQueue, "adva
   const skip = (assignment: Assignment, reason: string) => {
     // Somebody goes on without judging: what is held back is sent.
     outbox.letGo();
-    const skipped = { ...author, assignmentId: assignment.id, key: randomId(), skip: { reason } };
-    if (!outbox.add(skipped)) return;
+    const about = aboutOf(assignment);
+    const skipped = { ...author, assignmentId: assignment.id, key: randomId(), about };
+    if (!outbox.add({ ...skipped, skip: { reason } })) return;
     dropDraft(assignment.id);
     setTold(null);
     queue.advance(assignment.id);
