@@ -62,7 +62,7 @@ test("groups that are left out are named with what makes them another measure", 
     answer(["reward", null, "prompts", null, "reward"], { differences: [difference] }),
   );
 
-  expect(said).toContain("B is better than D by held-out reward.");
+  expect(said).toContain("B (grpo) is better than D (grpo) by held-out reward.");
   expect(said).toContain("A, E. Not compared, because reward differs and makes held-out reward");
   expect(said).toContain("C. Not compared, because prompts differs and makes held-out reward");
 });
@@ -75,7 +75,9 @@ test("groups that are not told apart are not called ahead", () => {
   };
   const said = (one: SeedGroups["differences"][number]) =>
     text(answer([null, null], { differences: [one] }));
-  expect(said(open)).toContain("Not decided by held-out reward: B and A cannot be told apart.");
+  expect(said(open)).toContain(
+    "Not decided by held-out reward: B (grpo) and A (grpo) cannot be told apart.",
+  );
   expect(said({ ...open, interval: null })).toContain(
     "Not decided by held-out reward: B and A have fewer than three seeds.",
   );
@@ -108,7 +110,7 @@ test("evaluations that decide are named with their set", () => {
     }),
   );
 
-  expect(shown).toContain("B is better than A by pass@1 on unseen.");
+  expect(shown).toContain("B (grpo) is better than A (grpo) by pass@1 on unseen.");
   expect(shown).toContain("Measured by evaluations of the runs' output models, all sampled");
 });
 
@@ -154,7 +156,7 @@ test("a reward model that judges what it has trained decides nothing in green", 
   expect(colours("")[0]).toBe("card answer good");
   const [colour, said] = colours("The reward model that trains the policy also judges it here.");
   expect(colour).toBe("card answer");
-  expect(said).toContain("B is better than A by held-out reward.");
+  expect(said).toContain("B (grpo) is better than A (grpo) by held-out reward.");
   expect(said).toContain("A, B. The reward model that trains the policy also judges it here");
 });
 
@@ -167,7 +169,7 @@ test("groups that have not come to one end are named with the reason", () => {
     return text(answer([], { groups: [...groups, last], differences }));
   };
 
-  expect(said(2)).toContain("B is better than A by held-out reward.");
+  expect(said(2)).toContain("B (grpo) is better than A (grpo) by held-out reward.");
   expect(said(2)).toContain(`C. Not compared yet: ${why}. A group is compared when all its seeds`);
   expect(said(1)).toContain(
     "Not decided by held-out reward: fewer than two groups can be compared",

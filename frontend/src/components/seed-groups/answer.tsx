@@ -24,9 +24,10 @@ function headline(answer: SeedGroups): string {
     return groups.some(({ apart }) => apart !== null)
       ? `No two groups measure the same ${measure}.`
       : `Fewer than two groups have a ${measure}.`;
-  const best = letterOf(first.better);
-  if (differences.every((one) => one.is_decided))
-    return `${best} is better than ${lettersOf(differences)} by ${measure}.`;
+  if (differences.every((one) => one.is_decided)) {
+    const [best, others] = sides(first.better, differences, groups);
+    return `${best} is better than ${others} by ${measure}.`;
+  }
   return `Not decided by ${measure}: ${undecided(first.better, answer)}.`;
 }
 
@@ -37,7 +38,7 @@ function undecided(better: number, { differences, groups }: SeedGroups): string 
     (place) => (groups[place]?.values.length ?? 0) < FEWEST_FOR_MEAN,
   );
   if (few.length === 0 || open.some((one) => one.interval != null))
-    return `${letterOf(better)} and ${lettersOf(open)} cannot be told apart`;
+    return `${sides(better, open, groups).join(" and ")} cannot be told apart`;
   const letters = few.map(letterOf);
   const which = few.length > MOST_LETTERS ? `${number(few.length)} groups` : listOf.format(letters);
   return few.length === 1
@@ -54,6 +55,26 @@ const lettersOf = (differences: readonly GroupDifference[]): string =>
   differences.length > MOST_LETTERS
     ? `the ${number(differences.length)} others`
     : differences.map((one) => letterOf(one.worse)).join(", ");
+
+/** A heading has room for the names of two groups, if they are no longer than this. */
+const MOST_OF_A_NAME = 32;
+
+/** The best group and those it is compared with: two by their names, more by their letters alone. */
+function sides(
+  better: number,
+  differences: readonly GroupDifference[],
+  groups: readonly SeedGroup[],
+): [string, string] {
+  const [only] = differences;
+  if (only === undefined || differences.length > 1)
+    return [letterOf(better), lettersOf(differences)];
+  const named = (place: number) => {
+    const name = groups[place]?.name ?? "";
+    const isShort = name !== "" && name.length <= MOST_OF_A_NAME;
+    return isShort ? `${letterOf(place)} (${name})` : letterOf(place);
+  };
+  return [named(better), named(only.worse)];
+}
 
 /** The letters of the groups that the answer leaves out, by why; null: it does not. */
 function leftOut(
