@@ -98,6 +98,26 @@ def test_taking_offline_asks_once_for_what_another_tab_has_discarded(
     complaints.clear()
 
 
+def test_what_was_reopened_before_it_was_answered_survives_a_reload(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    page, project = ranking(workshop, open_page, "Reopened at once", 3)
+    answer = LateAnswer(page, "**/judgment")
+    before = prompt_of(page)
+    rank_it(page)
+    answer.wait()
+    page.keyboard.press("z")
+    expect(page.get_by_label("Response D").get_by_text("4th")).to_be_visible()
+
+    page.reload()
+
+    expect(page.get_by_label("Response D").get_by_text("4th")).to_be_visible()
+    assert prompt_of(page) == before
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Prompt").get_by_text(before)).to_have_count(0)
+    assert len(wait_for_judgments(workshop, project, 1)) == 1
+
+
 def test_what_was_used_for_practice_takes_no_other_comparison_away(
     workshop: Workshop, open_page: OpenPage
 ) -> None:

@@ -40,7 +40,8 @@ const unsentIds = () => outbox.all.map((item) => item.assignmentId);
 
 /** Those that last, or whose cards somebody has placed already. */
 function usable(leases: readonly Assignment[]): Assignment[] {
-  const judged = new Set(unsentIds());
+  const reopened = reopenedId();
+  const judged = new Set(unsentIds().filter((id) => id !== reopened));
   const soon = Date.now() + EXPIRY_MARGIN_MS;
   return leases.filter(
     (one) => !judged.has(one.id) && (Date.parse(one.expires_at) > soon || hasDraft(one.id)),
