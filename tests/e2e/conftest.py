@@ -56,7 +56,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         PODIUM_TRAINER_COMMAND=TRAINER,
         # Long enough to be looked at.
         PODIUM_CRASH_BACK_OFF_S="[600]",
-        PODIUM_STOP_GRACE_S="30",
+        PODIUM_STOP_GRACE_S="60",
     )
     with processes.running(["podium", "up"], env, log) as process:
         processes.wait_until(

@@ -75,9 +75,9 @@ class TcpProxy:
             while data := source.recv(65536):
                 path, left = self._cut_in_answer
                 if is_asking and left and data.startswith(path):
+                    self._cut_in_answer = (path, left - 1)
                     asked.set()
                 if not is_asking and asked.is_set():
-                    self._cut_in_answer = (path, left - 1)
                     head, end, body = data.partition(_END_OF_HEAD)
                     sink.sendall(head + end + body[:20])
                     # Closing alone would wait for the thread that reads from it.

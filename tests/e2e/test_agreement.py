@@ -85,7 +85,7 @@ def test_new_judgments_change_the_agreement_of_an_open_page(
     more = [preference(one) for one in judged if one.comparison_id in later]
     workshop.take_in(project, "preferences", more)
 
-    expect(page.get_by_text("there are 15.")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("there are 15.")).to_be_visible()
 
 
 def test_what_is_not_known_is_said_to_be_not_known(workshop: Workshop, open_page: OpenPage) -> None:

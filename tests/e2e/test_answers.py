@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from backend.domain.assignment import RELEASED
 from tests.e2e.conftest import open_window
 from tests.e2e.journey import PASSWORD, STEPS, Journey, new_person, shortest
-from tests.e2e.test_rank import wait_for_judgments
+from tests.e2e.late_answers import TWO_FRAMES
+from tests.e2e.test_rank import HELD, wait_for_judgments
 from tests.e2e.workshop import Workshop
 from tests.processes import wait_until
 
@@ -159,7 +160,7 @@ def test_ten_taken_offline_survive_the_tab_and_others_get_what_is_given_back(
     journey._look(page)
     expect(page.get_by_text("9 comparisons offline until")).to_be_visible()
     wait_for_judgments(workshop, journey.project, 1)
-    held = len(json.loads(page.evaluate(_HELD)))
+    held = len(json.loads(page.evaluate(HELD)))
     assert held == 9
 
     page.get_by_role("button", name="Give back").click()
@@ -172,18 +173,15 @@ def test_a_closed_tab_gives_its_leases_back_and_a_reloaded_one_keeps_them(
     journey = new_journey("Closed")
     page = journey.page
     before = page.get_by_label("Prompt").inner_text()
-    with page.expect_response(lambda answer: answer.url.endswith("/renew")):
-        page.reload()
+    renewed: list[str] = []
+    page.on("response", lambda one: renewed.append(one.url) if one.url.endswith("/renew") else None)
+    page.reload()
+    # A lease that is being renewed while the tab closes lasts its quarter of an hour.
+    wait_until(lambda: page.evaluate("true") and len(renewed) >= 3, "all three are renewed")
     expect(page.get_by_label("Prompt")).to_be_visible()
     assert page.get_by_label("Prompt").inner_text() == before
     assert journey.longest_lease() > RELEASED
 
-    # A lease that is being renewed while the tab closes lasts its quarter of an hour.
-    page.wait_for_load_state("networkidle")
+    page.evaluate(TWO_FRAMES)
     page.close(run_before_unload=True)
     wait_until(lambda: journey.longest_lease() <= RELEASED, "the tab has given its leases back")
-
-
-_HELD = """() => sessionStorage[
-  Object.keys(sessionStorage).find((key) => key.startsWith("podium.held."))
-]"""

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import OpenPage
+from tests.e2e.test_own_ways import press
 from tests.e2e.test_rank import shown, wait_for_judgments
 from tests.e2e.workshop import Workshop
 
@@ -35,6 +36,8 @@ def test_two_criteria_are_ranked_over_the_same_cards_and_exported_as_typed(
     )
     page.get_by_role("button", name="Move criterion 2 up").click()
     page.get_by_role("button", name="Save", exact=True).click()
+    # A lease takes its criteria along when it is granted.
+    expect(page.get_by_text("Saved.")).to_be_visible()
     workshop.comparisons(project, 1)
 
     page.goto(f"/projects/{project}/rank")
@@ -97,10 +100,9 @@ def test_of_two_responses_one_key_answers_each_criterion(
     expect(page.get_by_label("Response A").get_by_text("2nd")).to_be_visible()
     page.keyboard.press("Enter")
 
-    # The last key submits; within three seconds it alone is taken back.
-    page.keyboard.press("a")
-    expect(page.get_by_title("helpful: B > A; harmless: A > B: sent in 3 seconds")).to_be_visible()
-    page.keyboard.press("z")
+    # The last key submits; within three seconds, here at once, it alone is taken back.
+    press(page, ("a", "KeyA"), ("z", "KeyZ"))
+    expect(page.get_by_title("Taken back: helpful: B > A; harmless: A > B.")).to_be_visible()
     expect(steps).to_contain_text("2 of 2: harmless")
     expect(page.get_by_label("Response A").get_by_text("unranked")).to_be_visible()
     page.keyboard.press("=")

@@ -109,11 +109,12 @@ def test_the_workers_page_tells_devices_and_who_holds_them(
     expect(worker.get_by_text("ready", exact=True)).to_be_visible()
     expect(worker).to_contain_text("0 of 1 slot in use")
     expect(worker).to_contain_text(re.compile(r"disk .+ of .+, .+ free"))
-    run = workshop.start_sft(project)
+    run = workshop.start_behaving(project, steps=1, hang=True)
 
     expect(worker).to_contain_text("1 of 1 slot in use")
     expect(worker.locator(".device").get_by_role("link")).to_have_attribute("href", f"/runs/{run}")
-    workshop.wait_for_run(run, "succeeded")
+    workshop.post(f"/runs/{run}/cancel", {})
+    workshop.wait_for_run(run, "cancelled")
     expect(worker).to_contain_text("0 of 1 slot in use")
 
     page.evaluate(_LET_GO)

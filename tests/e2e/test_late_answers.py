@@ -10,20 +10,10 @@ from backend.schemas.events import MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.late_answers import LateAnswer
 from tests.e2e.test_pages import barriers
-from tests.e2e.test_rank import shown, wait_for_judgments
+from tests.e2e.test_rank import HELD, shown, wait_for_held, wait_for_judgments
 from tests.e2e.workshop import Workshop
-from tests.processes import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-
-_HELD = """() => sessionStorage[
-  Object.keys(sessionStorage).find((key) => key.startsWith("podium.held."))
-] ?? "[]\""""
-
-
-def wait_for_held(page: Page, count: int) -> None:
-    """Wait until this tab holds so many comparisons."""
-    wait_until(lambda: len(json.loads(page.evaluate(_HELD))) == count, f"{count} are at hand")
 
 
 def ranking(
@@ -70,10 +60,10 @@ def test_what_was_judged_while_it_was_taken_offline_does_not_come_back(
     expect(page.get_by_text("All done")).to_be_visible()
 
 
-def test_taking_offline_asks_once_for_what_another_tab_has_discarded(
+def test_what_another_tab_has_discarded_is_taken_offline_once_like_the_others(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
-    """This tab has judged it, and the server leases it still: it must not ask for it for ever."""
+    """This tab was refused its judgment, and the server leases it still."""
     page, _ = ranking(workshop, open_page, "Discarded elsewhere", 3)
     refusal = {"title": "Closed", "status": 409, "detail": "the comparison is closed"}
     page.route("**/judgment", lambda route: route.fulfill(status=409, json=refusal))
@@ -89,10 +79,10 @@ def test_taking_offline_asks_once_for_what_another_tab_has_discarded(
 
     page.get_by_role("button", name="Take ten offline").click()
 
-    expect(page.get_by_text("2 comparisons offline until")).to_be_visible()
-    # For the discarded one, for both others, and once more for none.
-    assert len([body for body in asked if '"offline":true' in body]) == 4
+    expect(page.get_by_text("3 comparisons offline until")).to_be_visible()
     expect(page.get_by_role("button", name="Take ten offline")).to_be_enabled()
+    # For each of them, and once more for none.
+    assert len([body for body in asked if '"offline":true' in body]) == 4
     complaints = open_page.complaints  # type: ignore[attr-defined]
     assert all("409" in text for text in complaints), complaints
     complaints.clear()
@@ -157,7 +147,7 @@ def test_what_somebody_began_while_it_was_given_back_stays_with_a_lease(
     expect(page.get_by_label("Response B").get_by_text("1st")).to_be_visible()
 
     # Its lease has a minute left: it is renewed at once.
-    lease = json.loads(page.evaluate(_HELD))[0]["id"]
+    lease = json.loads(page.evaluate(HELD))[0]["id"]
     with page.expect_response(f"**/assignments/{lease}/renew"):
         late.come()
 

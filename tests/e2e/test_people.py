@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import OpenPage, open_window
 from tests.e2e.test_pages import barriers
+from tests.e2e.test_rank import wait_for_held
 from tests.e2e.workshop import RESPONSES, Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -229,6 +230,7 @@ def test_a_new_version_is_read_before_the_next_comparison(
     come_in(theirs, f"/invitation#token={made['token']}", "devi@example.org")
     theirs.get_by_role("button", name="I have read version 1").click()
     expect(theirs.get_by_text(RESPONSES[0])).to_be_visible()
+    wait_for_held(theirs, 3)
 
     page = open_page(f"/projects/{project}/settings")
     page.get_by_label("Guidelines for annotators").fill("# Rules\n\nPrefer what **is brief**.")

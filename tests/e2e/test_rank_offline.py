@@ -4,7 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenPage
-from tests.e2e.test_rank import judgments, shown, wait_for_judgments
+from tests.e2e.test_own_ways import press
+from tests.e2e.test_rank import judgments, shown, wait_for_held, wait_for_judgments
 from tests.e2e.workshop import Workshop
 from tests.processes import wait_until
 
@@ -117,10 +118,8 @@ def test_what_was_taken_back_can_be_skipped(workshop: Workshop, open_page: OpenP
     workshop.comparisons(project, 2, ("yes", "no"))
     page = open_page(f"/projects/{project}/rank")
     shown(page)
-    first = page.get_by_label("Prompt").inner_text()
-    page.keyboard.press("a")
-    expect(page.get_by_label("Prompt")).not_to_have_text(first)
-    page.keyboard.press("z")
+    wait_for_held(page, 2)
+    press(page, ("a", "KeyA"), ("z", "KeyZ"))
     expect(page.get_by_title("Taken back: A > B.")).to_be_visible()
     page.keyboard.press("s")
     page.get_by_role("button", name="not my field").click()

@@ -301,7 +301,7 @@ def test_of_a_long_last_turn_beginning_and_end_are_in_sight(
         resize(page, width, height)
         for text in ("First of all", "Which year was it?"):
             try:
-                page.wait_for_function(_IS_READ, arg=text, timeout=20_000)
+                page.wait_for_function(_IS_READ, arg=text)
             except TimeoutError:
                 missing[width, height] = text
     assert missing == {}
@@ -362,6 +362,7 @@ def test_every_entry_of_the_sheet_can_be_tapped(
     more = page.get_by_role("button", name="More")
     sheet = page.get_by_role("dialog", name="More")
     more.tap()
+    expect(sheet).to_be_visible()
     names = sheet.locator("button .grow").all_inner_texts()
     for name in names:
         entry = sheet.get_by_role("button", name=name)

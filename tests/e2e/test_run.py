@@ -77,8 +77,7 @@ def test_a_run_started_from_the_form_draws_its_curve_without_a_reload(
     page.on("load", lambda _: loads.append(page.url))
 
     wait_for_points(page, 3)
-    seen = points(page)
-    wait_for_points(page, seen + 5)
+    wait_for_points(page, min(points(page) + 5, 60))
     expect(page.locator("section[aria-label='loss'] canvas")).to_be_visible()
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
 
@@ -166,9 +165,9 @@ def test_new_points_do_not_move_the_zoom(workshop: Workshop, open_page: OpenPage
     wait_for_points(page, 8)
     box = page.locator("section[aria-label='loss'] .u-over").bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + 30)
+    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] / 2)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30, steps=4)
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2, steps=4)
     page.mouse.up()
     page.wait_for_url("**zoom=**")
     zoomed = page.url
@@ -186,11 +185,11 @@ def test_points_that_come_during_a_drag_do_not_move_what_is_selected(
     wait_for_points(page, 8)
     box = page.locator("section[aria-label='loss'] .u-over").bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + 30)
+    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] / 2)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 30)
+    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] / 2)
     wait_for_points(page, points(page) + 8)
-    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30, steps=4)
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2, steps=4)
     page.evaluate(_KEEP_ADDRESSES)
     page.mouse.up()
     page.wait_for_url("**zoom=**")
@@ -245,12 +244,14 @@ def test_a_run_is_cancelled_from_its_page_and_retried(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
     project = workshop.new_project("Cancel")
-    run = workshop.start_sft(project)
+    # Longer than anybody looks: a run that ends by itself is not cancelled.
+    run = workshop.start_behaving(project, steps=5000, step_s=0.1)
     page = open_page(f"/projects/{project}/runs/{run}")
     wait_for_points(page, 2)
     page.get_by_role("button", name="Cancel", exact=True).click()
     page.get_by_role("button", name="Cancel the run").click()
     expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
+    workshop.behave(run, steps=60)
     page.get_by_role("button", name="Retry").click()
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
     assert workshop.get(f"/runs/{run}")["attempt"] == 2
@@ -357,7 +358,8 @@ def test_the_curve_goes_on_without_a_reload_when_the_api_was_killed(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
     project = workshop.new_project("Restart")
-    run = workshop.start_sft(project)
+    # It does not end before the API is killed: nobody follows what is over.
+    run = workshop.start_behaving(project, steps=60, step_s=0.1, hang=True)
     page = open_page(f"/projects/{project}/runs/{run}")
     loads: list[str] = []
     page.on("load", lambda _: loads.append(page.url))
@@ -367,7 +369,10 @@ def test_the_curve_goes_on_without_a_reload_when_the_api_was_killed(
     with workshop.killed_api():
         expect(page.get_by_text("no connection, reconnecting")).to_be_visible()
     wait_for_points(page, 60)
-    expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
+    workshop.report(run, MetricLine(step=61, time=61.0, values={"loss": 0.0}))
+    wait_for_points(page, 61)
+    workshop.post(f"/runs/{run}/cancel", {})
+    expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
     assert workshop.api_pid() != killed
     assert loads == []
     complaints: list[str] = open_page.complaints  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, Route, StorageState, expect
 from tests.e2e.conftest import open_window
 from tests.e2e.late_answers import TWO_FRAMES
 from tests.e2e.workshop import Workshop
+from tests.processes import wait_until
 
 PASSWORD = "correct horse battery"
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -127,6 +128,7 @@ def test_a_click_before_the_first_page_is_there_is_followed(
         page.goto(workshop.url)
     with page.expect_request("**/assets/account-page*.js"):
         page.get_by_title("your account").click()
+    wait_until(lambda: page.evaluate("true") and len(held) == 2, "both are held")
     first, second = held
 
     with page.expect_response(projects.value.url):

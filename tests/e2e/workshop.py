@@ -54,7 +54,7 @@ class Workshop:
         self.url = str(json.loads((data_dir / "server.json").read_text())["url"])
         key = (data_dir / "admin.key").read_text().strip()
         self.client = httpx.Client(
-            base_url=f"{self.url}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=30
+            base_url=f"{self.url}/api/v1", headers={"Authorization": f"Bearer {key}"}, timeout=120
         )
 
     def close(self) -> None:
