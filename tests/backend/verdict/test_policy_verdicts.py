@@ -573,7 +573,8 @@ def test_the_objective_is_named_as_the_trainer_computes_it(
     found = shipped(50, RULES | config, [0.0, 0.8, 0.75])
 
     assert f"The output is step 50, which has the best {objective}; its held" in found.reason
-    assert found.gauges[0].note == "0.0500 below its best evaluation, at step 50, which is the output"
+    note = found.gauges[0].note
+    assert note == "0.0500 below its best evaluation, at step 50, which is the output"
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1, 1e3])
