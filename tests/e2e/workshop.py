@@ -323,23 +323,25 @@ class Workshop:
 
     def cancel_live_runs(self) -> None:
         """Cancel every run that waits or is at work, and wait until none is."""
-        for run in self._live_runs():
+        for run in self._live_runs() or []:
             self.client.post(f"/runs/{run['id']}/cancel", json={})
-        processes.wait_until(lambda: not self._live_runs(), "no run is left", timeout_s=120)
+        processes.wait_until(lambda: self._live_runs() == [], "no run is left", timeout_s=120)
 
-    def _live_runs(self) -> list[dict[str, Any]]:
-        runs: list[dict[str, Any]] = self.get("/runs", state=["queued", "running", "stopping"])[
-            "items"
-        ]
-        return runs
+    def _live_runs(self) -> list[dict[str, Any]] | None:
+        found = self._told("/runs", state=["queued", "running", "stopping"])
+        return None if found is None else found["items"]
 
     def _state(self, run_id: str) -> str | None:
-        """The state of a run; None while the server is too busy to tell."""
+        found = self._told(f"/runs/{run_id}")
+        return None if found is None else str(found["state"])
+
+    def _told(self, path: str, **params: Any) -> Any:
+        """An answer; None while the server is too busy to give one."""
         try:
-            answer = self.client.get(f"/runs/{run_id}")
+            answer = self.client.get(path, params=params)
         except httpx.TransportError:
             return None
         if answer.status_code == 503:
             return None
         assert answer.status_code == 200, answer.text
-        return str(answer.json()["state"])
+        return answer.json()
