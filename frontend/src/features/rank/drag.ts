@@ -28,36 +28,53 @@ export function moveOf(card: number, target: string): Move {
   return { kind: "drop", card, tier: Number(place), isNewTier: kind === "gap" };
 }
 
+interface Press {
+  readonly card: number;
+  readonly pointerId: number;
+  readonly x: number;
+  readonly y: number;
+}
+
 export function useDrag(onDrop: (move: Move) => void) {
   const [dragging, setDragging] = useState<Dragging | null>(null);
-  const begun = useRef<{ card: number; x: number; y: number } | null>(null);
+  // What is drawn may be late: on a busy machine a release comes before the move that led to it is drawn.
+  // So only these and the event itself say where something is dropped.
+  const pressed = useRef<Press | null>(null);
   const hasDragged = useRef(false);
+  const dragOf = (event: PointerEvent): Dragging | null => {
+    const from = pressed.current;
+    if (from?.pointerId !== event.pointerId) return null;
+    const { clientX: x, clientY: y } = event;
+    if (!hasDragged.current && Math.hypot(x - from.x, y - from.y) < STARTS_AFTER_PX) return null;
+    hasDragged.current = true;
+    return { card: from.card, x, y, over: targetAt(x, y) };
+  };
+  const end = ({ pointerId }: PointerEvent) => {
+    if (pressed.current?.pointerId !== pointerId) return;
+    pressed.current = null;
+    setDragging(null);
+  };
   const handlers = (card: number) => ({
     onPointerDown: (event: PointerEvent<HTMLElement>) => {
       if (event.button !== 0) return;
-      begun.current = { card, x: event.clientX, y: event.clientY };
+      const { pointerId, clientX: x, clientY: y } = event;
+      pressed.current = { card, pointerId, x, y };
       hasDragged.current = false;
-      event.currentTarget.setPointerCapture(event.pointerId);
+      event.currentTarget.setPointerCapture(pointerId);
     },
     onPointerMove: (event: PointerEvent<HTMLElement>) => {
-      const from = begun.current;
-      if (from === null) return;
-      const { clientX: x, clientY: y } = event;
-      if (dragging === null && Math.hypot(x - from.x, y - from.y) < STARTS_AFTER_PX) return;
-      hasDragged.current = true;
-      setDragging({ card: from.card, x, y, over: targetAt(x, y) });
+      const drag = dragOf(event);
+      if (drag !== null) setDragging(drag);
     },
-    onPointerUp: () => {
-      if (dragging?.over != null) onDrop(moveOf(dragging.card, dragging.over));
-      begun.current = null;
-      setDragging(null);
+    onPointerUp: (event: PointerEvent<HTMLElement>) => {
+      const drag = dragOf(event);
+      end(event);
+      if (drag?.over != null) onDrop(moveOf(drag.card, drag.over));
     },
-    onPointerCancel: () => {
-      begun.current = null;
-      setDragging(null);
-    },
+    onPointerCancel: end,
     onClickCapture: (event: MouseEvent<HTMLElement>) => {
-      if (hasDragged.current) event.stopPropagation();
+      // A click of no pointer is one of a key.
+      if (hasDragged.current && event.detail > 0) event.stopPropagation();
       hasDragged.current = false;
     },
   });
