@@ -5,6 +5,7 @@ import { useRef, useState } from "react";
 import { projectQuery } from "@/api/projects";
 import type { Assignment } from "@/api/types";
 import { useKeys } from "@/lib/use-keys";
+import { useNewest } from "@/lib/use-newest";
 
 import { useActiveTime } from "./active-time";
 import { nextStep, wayBack } from "./criteria/steps";
@@ -17,7 +18,7 @@ import { Cards } from "./layout/cards";
 import { Prompt } from "./layout/prompt";
 import { scrollCards } from "./layout/scroll";
 import { Sheet, Toolbar } from "./layout/tools";
-import { useView } from "./layout/view";
+import { useView, type View } from "./layout/view";
 import { PodiumBar } from "./podium-bar";
 import { commandOf, isRepeatable, type Command } from "./ranking/keys";
 import { pressOf } from "./ranking/press";
@@ -45,13 +46,15 @@ export interface ComparisonProps {
 export function Comparison(props: ComparisonProps) {
   const { assignment } = props;
   const { prompt, responses } = assignment.comparison;
-  const { ranking, canUndo, announcement, make, undo } = useRanking(assignment);
+  const { ranking, newest, canUndo, announcement, make, undo } = useRanking(assignment);
   const activeMs = useActiveTime(assignment.id);
-  const [open, setOpen] = useState<Window>(null);
-  const [lookedAt, setLookedAt] = useState(-1);
+  const [open, newestOpen, setOpen] = useNewest<Window>(() => null);
+  const [lookedAt, newestLookedAt, setLookedAt] = useNewest(() => -1);
   const [isRaw, setRaw] = useState(false);
-  const { view, toggle } = useView();
-  const focus = view.isAlone ? Math.max(0, lookedAt) : lookedAt;
+  const { view, newestView, toggle } = useView();
+  const focusOf = ({ isAlone }: View, card: number) => (isAlone ? Math.max(0, card) : card);
+  const focus = focusOf(view, lookedAt);
+  const newestFocus = () => focusOf(newestView(), newestLookedAt());
   const cards = useRef<HTMLElement>(null);
   const { dragging, handlers } = useDrag(make);
   const reasons = useQuery(projectQuery(props.projectId)).data?.cannot_judge_reasons ?? [];
@@ -60,22 +63,24 @@ export function Comparison(props: ComparisonProps) {
   const hasTabbed = useTabbed();
 
   const send = (final: Ranking) => props.onSubmit(assignment, final, activeMs());
+  // What follows answers events: it goes by what the last event made of all this, drawn or not.
   const submit = () => {
-    if (whatIsMissing(ranking) !== null) return;
-    const step = nextStep(ranking);
-    if (step === null) send(completed(ranking));
+    if (whatIsMissing(newest()) !== null) return;
+    const step = nextStep(newest());
+    if (step === null) send(completed(newest()));
     else make({ kind: "step", step });
   };
   const act = (action: Move) => {
-    const final = decided(ranking, action);
+    const final = decided(newest(), action);
     if (final === null) return make(action);
     // Of two responses one key says all: on it goes, as by Enter.
     const step = nextStep(final);
     if (step === null) send(final);
     else make({ kind: "answer", by: action, step });
   };
-  const leadBack = wayBack(ranking, make, props.onReopen);
-  const goBack = () => (canUndo ? undo() : leadBack?.());
+  const goBack = () => {
+    if (!undo()) wayBack(newest(), make, props.onReopen)?.();
+  };
   const look = (card: number) => {
     const next = (card + responses.length) % responses.length;
     setLookedAt(next);
@@ -91,9 +96,9 @@ export function Comparison(props: ComparisonProps) {
       case "move":
         return act(command.move);
       case "focus":
-        return look(focus < 0 ? 0 : focus + command.by);
+        return look(newestFocus() < 0 ? 0 : newestFocus() + command.by);
       case "scroll":
-        return cards.current && scrollCards(cards.current, focus, command.by);
+        return cards.current && scrollCards(cards.current, newestFocus(), command.by);
       case "submit":
         return submit();
       case "undo":
@@ -101,7 +106,7 @@ export function Comparison(props: ComparisonProps) {
       case "raw":
         return setRaw((now) => !now);
       case "alone":
-        return showAlone(Math.max(0, focus));
+        return showAlone(Math.max(0, newestFocus()));
       case "together":
         return toggle("isTogether");
       case "prompt":
@@ -125,14 +130,16 @@ export function Comparison(props: ComparisonProps) {
     look(card);
   };
   useKeys((event) => {
+    // A window that is opened takes the keys that follow, also before it is there.
+    if (newestOpen() !== null) return false;
     if (event.key === "Enter" && hasTabbed.current && isPressable(event.target)) return false;
     // A button that has the focus keeps the space bar for itself, and so does a fold.
     if (event.key === " " && isPressable(event.target)) return false;
-    if (event.key === "Escape" && view.isAlone) {
+    if (event.key === "Escape" && newestView().isAlone) {
       toggle("isAlone");
       return true;
     }
-    const command = commandOf(pressOf(event), ranking, reasons, keymap);
+    const command = commandOf(pressOf(event), newest(), reasons, keymap);
     // A key that is held down says nothing new.
     if (command !== null && (!event.repeat || isRepeatable(command))) run(command);
     return command !== null;
@@ -170,7 +177,7 @@ export function Comparison(props: ComparisonProps) {
         ranking={ranking}
         reasons={reasons}
         dragging={dragging}
-        canUndo={canUndo || leadBack !== null}
+        canUndo={canUndo || wayBack(ranking, make, props.onReopen) !== null}
         drag={handlers}
         isOn={isOn}
         onCommand={run}

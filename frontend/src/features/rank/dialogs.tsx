@@ -92,7 +92,7 @@ export function DiffDialog(props: {
       value={pair[side]}
       onChange={(event) => {
         const card = Number(event.target.value);
-        setPair(side === 0 ? [card, pair[1]] : [pair[0], card]);
+        setPair((now) => (side === 0 ? [card, now[1]] : [now[0], card]));
       }}
     >
       {props.contents.map((_, card) => (

@@ -1,7 +1,11 @@
-/** The ranking on screen with its history: moves, undo, the draft on disk, what a reader hears. */
+/**
+ * The ranking of one comparison with its history: moves, undo, the draft on disk, what a reader hears.
+ * Whoever shows several comparisons mounts it anew for each, by a key.
+ */
 import { useEffect, useState } from "react";
 
 import type { Assignment } from "@/api/types";
+import { useNewest } from "@/lib/use-newest";
 
 import { useKeymap } from "./keys/keymap-store";
 import { draftOf, keepDraft } from "./leases/drafts";
@@ -9,7 +13,6 @@ import { labelOfKey } from "./ranking/press";
 import { describe, move, type Move, type Ranking } from "./ranking/ranking";
 
 interface RankingHistory {
-  readonly id: string;
   readonly ranking: Ranking;
   readonly past: readonly Ranking[];
   readonly announcement: string;
@@ -17,40 +20,43 @@ interface RankingHistory {
 
 const MOST_PAST = 100;
 
-const newHistory = (assignment: Assignment): RankingHistory => ({
-  id: assignment.id,
-  ranking: draftOf(assignment),
-  past: [],
-  announcement: "",
-});
-
 export function useRanking(assignment: Assignment) {
-  const [kept, setHistory] = useState(() => newHistory(assignment));
-  const history = kept.id === assignment.id ? kept : newHistory(assignment);
-  if (history !== kept) setHistory(history);
+  const [history, newest, become] = useNewest<RankingHistory>(() => ({
+    ranking: draftOf(assignment),
+    past: [],
+    announcement: "",
+  }));
+  const [first] = useState(history);
 
   const submit = labelOfKey(useKeymap().submit);
   useEffect(() => {
-    if (history.past.length > 0) keepDraft(history.id, history.ranking);
-  }, [history]);
+    if (history !== first) keepDraft(assignment.id, history.ranking);
+  }, [assignment.id, history, first]);
 
-  const make = (action: Move) =>
-    setHistory((now) => {
-      const after = move(now.ranking, action);
-      if (after === now.ranking) return now;
-      const past = [...now.past, now.ranking].slice(-MOST_PAST);
-      return { ...now, ranking: after, past, announcement: describe(now.ranking, after, submit) };
+  const make = (action: Move) => {
+    const { ranking: before, past } = newest();
+    const after = move(before, action);
+    if (after === before) return;
+    become({
+      ranking: after,
+      past: [...past, before].slice(-MOST_PAST),
+      announcement: describe(before, after, submit),
     });
-  const undo = () =>
-    setHistory((now) => {
-      const before = now.past.at(-1);
-      if (before === undefined) return now;
-      return { ...now, ranking: before, past: now.past.slice(0, -1), announcement: "Undone." };
-    });
+  };
+  /** False if there is nothing to undo. */
+  const undo = (): boolean => {
+    const { past } = newest();
+    const before = past.at(-1);
+    if (before === undefined) return false;
+    become({ ranking: before, past: past.slice(0, -1), announcement: "Undone." });
+    return true;
+  };
   return {
     ranking: history.ranking,
     canUndo: history.past.length > 0,
     announcement: history.announcement,
+    /** As the last move has left it, drawn or not. */
+    newest: () => newest().ranking,
     make,
     undo,
   };

@@ -1,7 +1,6 @@
 /** How this annotator likes to read; kept in this browser. */
-import { useState } from "react";
-
 import { read, write } from "@/lib/storage";
+import { useNewest } from "@/lib/use-newest";
 
 export interface View {
   /** One response has all the room. */
@@ -21,11 +20,11 @@ const isView = (value: unknown): value is View =>
   Object.keys(FIRST).every((name) => typeof Reflect.get(value, name) === "boolean");
 
 export function useView() {
-  const [view, setView] = useState(() => read(localStorage, KEY, isView) ?? FIRST);
+  const [view, newest, become] = useNewest(() => read(localStorage, KEY, isView) ?? FIRST);
   const toggle = (name: keyof View) => {
-    const next = { ...view, [name]: !view[name] };
-    setView(next);
+    const next = { ...newest(), [name]: !newest()[name] };
+    become(next);
     write(localStorage, KEY, next);
   };
-  return { view, toggle };
+  return { view, newestView: newest, toggle };
 }

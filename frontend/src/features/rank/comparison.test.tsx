@@ -1,0 +1,122 @@
+// @vitest-environment jsdom
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act, StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { afterEach, beforeEach, expect, it } from "vitest";
+
+import type { Assignment } from "@/api/types";
+
+import { Comparison } from "./comparison";
+import { wordsOf } from "./ranking/ranking";
+
+const assignment = (count: number, ...criteria: string[]): Assignment => ({
+  id: "as_1",
+  comparison: {
+    id: "cmp_1",
+    prompt: { id: "prm_1", messages: [{ role: "user", content: "Which?" }] },
+    responses: Array.from({ length: count }, (_, n) => ({ id: `rsp_${n}`, content: `No. ${n}` })),
+  },
+  criteria: criteria.map((name) => ({ name, question: `Which is more ${name}?` })),
+  presented_order: Array.from({ length: count }, (_, n) => `rsp_${n}`),
+  expires_at: "",
+});
+
+let sent: string[] = [];
+let reopened = 0;
+const ground = document.createElement("div");
+let page: ReturnType<typeof createRoot>;
+
+beforeEach(() => {
+  Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
+  // jsdom lays nothing out.
+  Element.prototype.scrollIntoView = () => undefined;
+  globalThis.ResizeObserver = class {
+    observe() {}
+    unobserve() {}
+    disconnect() {}
+  };
+  localStorage.clear();
+  document.body.append(ground);
+  [sent, reopened] = [[], 0];
+  page = createRoot(ground);
+});
+afterEach(() => act(() => page.unmount()));
+
+function show(shown: Assignment): void {
+  const client = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
+  act(() =>
+    page.render(
+      <StrictMode>
+        <QueryClientProvider client={client}>
+          <Comparison
+            projectId="prj_1"
+            assignment={shown}
+            onReopen={() => (reopened += 1)}
+            onSubmit={(_, ranking) => sent.push(wordsOf(ranking))}
+            onSkip={() => undefined}
+          />
+        </QueryClientProvider>
+      </StrictMode>,
+    ),
+  );
+}
+
+/** What a keyboard sends before React draws anything. */
+function inOneTask(...keys: string[]): void {
+  act(() => {
+    for (const key of keys)
+      document.body.dispatchEvent(
+        new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }),
+      );
+  });
+}
+
+it("submits what the keys before Enter have said, drawn or not", () => {
+  show(assignment(4));
+  inOneTask("b", "a");
+  inOneTask("=", "d", "c", "Enter");
+  expect(sent).toEqual(["B > A = D > C"]);
+});
+
+it("undoes the key before Z, and nothing of the comparison before", () => {
+  show(assignment(4));
+  inOneTask("b", "a", "z", "c", "Enter");
+  expect([sent, reopened]).toEqual([["B > C"], 0]);
+});
+
+it("leads on through criteria whose keys come at once", () => {
+  show(assignment(2, "helpful", "harmless"));
+  inOneTask("a", "b");
+  expect(sent).toEqual(["helpful: A > B; harmless: B > A"]);
+});
+
+it("looks as many responses further as there were arrows, and shows all again after M twice", () => {
+  show(assignment(4));
+  inOneTask("ArrowRight", "ArrowRight", "ArrowRight", "m", "m");
+  expect(ground.querySelector(".resp.focus")?.id).toBe("card-C");
+  expect(ground.querySelector(".cards.alone")).toBeNull();
+});
+
+it("gives a window the keys that follow the one that opens it", () => {
+  HTMLDialogElement.prototype.showModal = function showModal() {
+    this.open = true;
+  };
+  HTMLDialogElement.prototype.close = function close() {
+    this.open = false;
+  };
+  show(assignment(4));
+  inOneTask("a", "b", "s", "1", "Enter");
+  expect(sent).toEqual([]);
+  const ranks = [...ground.querySelectorAll(".resp .rank")].map((rank) => rank.textContent);
+  expect(ranks).toEqual(["1st", "2nd", "unranked", "unranked"]);
+});
+
+it("forgets a draft whose moves are all undone", () => {
+  show(assignment(4));
+  inOneTask("a");
+  inOneTask("z");
+  act(() => page.unmount());
+  page = createRoot(ground);
+  show(assignment(4));
+  expect(ground.querySelector(".resp.first")).toBeNull();
+});
