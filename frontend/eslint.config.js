@@ -29,6 +29,12 @@ export default tseslint.config(
               message:
                 "Called after an answer, it would take back who has gone elsewhere: use lib/use-go.ts.",
             },
+            {
+              name: "react-router",
+              importNames: ["useSearchParams"],
+              message:
+                "It changes the address as it was drawn last, so of two quick changes the second undoes the first: use lib/use-address.ts.",
+            },
           ],
         },
       ],
@@ -47,7 +53,12 @@ export default tseslint.config(
   },
   {
     // Whoever signs out goes to sign in, wherever they have gone meanwhile.
-    files: ["src/components/redirect.tsx", "src/lib/use-go.ts", "src/app/sign-out.tsx"],
+    files: [
+      "src/components/redirect.tsx",
+      "src/lib/use-address.ts",
+      "src/lib/use-go.ts",
+      "src/app/sign-out.tsx",
+    ],
     rules: { "no-restricted-imports": "off" },
   },
 );

@@ -208,6 +208,28 @@ def test_a_link_that_was_clicked_before_an_answer_came_is_followed(
     expect(page.get_by_role("heading", name="Experiments", exact=True)).to_be_visible()
 
 
+def test_a_link_that_was_clicked_before_pinned_charts_came_is_followed(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Pinned before")
+    run = workshop.prepare_run(project)
+    workshop.report(run, *[MetricLine(step=n, time=n, values={"loss": 1.0}) for n in range(9)])
+    page = open_page(f"/projects/{project}/workers")
+    kept = f"podium.charts.{workshop.get('/me')['id']}.{project}"
+    page.evaluate("name => localStorage.setItem(name, JSON.stringify('loss'))", kept)
+    late = LateAnswer(page, f"**/api/v1/runs/{run}")
+    code = LateAnswer(page, "**/assets/experiments-page*.js")
+    page.goto(f"/projects/{project}/runs/{run}")
+    late.wait()
+    page.get_by_role("link", name="Experiments").click()
+    code.wait()
+
+    late.come(is_last=False)
+    code.come()
+
+    expect(page.get_by_role("heading", name="Experiments", exact=True)).to_be_visible()
+
+
 def test_whoever_has_closed_a_form_is_not_taken_to_what_it_makes(
     workshop: Workshop, open_page: OpenPage
 ) -> None:

@@ -146,7 +146,8 @@ const router = createBrowserRouter([
 export function App() {
   return (
     <QueryClientProvider client={queryClient}>
-      <RouterProvider router={router} />
+      {/* In a transition a change of the address is drawn later: a field whose value it is would lose letters. */}
+      <RouterProvider router={router} useTransitions={false} />
     </QueryClientProvider>
   );
 }

@@ -1,10 +1,9 @@
 /** What a page shows: by its address, or by the saved view that the address names. */
 import { useQuery } from "@tanstack/react-query";
-import { useSearchParams } from "react-router";
 
 import type { SavedView } from "@/api/types";
 import { viewQuery } from "@/api/views";
-import { useIsHere } from "@/lib/use-go";
+import { useAddress, type Change } from "@/lib/use-address";
 import { useProjectId } from "@/lib/use-project";
 
 const VIEW = "view";
@@ -31,21 +30,22 @@ export function withView(shown: URLSearchParams, viewId: string | null): URLSear
 
 export function useViewSearch() {
   const projectId = useProjectId();
-  const [address, setAddress] = useSearchParams();
-  const isHere = useIsHere();
+  const { search: address, change } = useAddress();
   const viewId = address.get(VIEW);
   const saved = useQuery({ ...viewQuery(projectId, viewId ?? ""), enabled: viewId !== null });
   const search = shownSearch(address, saved.data);
   const own = ownPart(address);
+  const shownNow = (now: URLSearchParams) =>
+    shownSearch(now, now.get(VIEW) === viewId ? saved.data : undefined);
   return {
     search,
     saved: viewId === null ? null : saved,
     isChanged: own.size > 0 && own.toString() !== saved.data?.query,
-    setSearch: (change: (now: URLSearchParams) => URLSearchParams) =>
-      setAddress(() => withView(change(search), viewId), { replace: true }),
+    setSearch: (of: Change) => change((now) => withView(of(shownNow(now)), now.get(VIEW))),
     /** Null: no view, only what is shown now. Nothing if its person has gone elsewhere since. */
-    open: (id: string | null) => {
-      if (isHere()) setAddress(id === null ? search : new URLSearchParams({ [VIEW]: id }));
-    },
+    open: (id: string | null) =>
+      change((now) => (id === null ? shownNow(now) : new URLSearchParams({ [VIEW]: id })), {
+        isNew: true,
+      }),
   };
 }

@@ -2,6 +2,7 @@
 import type { Axis, Zoom } from "@/charts/live-curves";
 import { axisOf, zoomOf, zoomParam } from "@/components/chart/window";
 import { useViewSearch } from "@/components/views/view-search";
+import { withValues } from "@/lib/use-address";
 
 /** Of one request of the API. */
 export const MOST_RUNS = 100;
@@ -21,6 +22,20 @@ export const AXES: readonly [Axis, ...Axis[]] = ["step", "tokens", "relative"];
 
 const listed = (text: string | null): readonly string[] => (text ?? "").split(",").filter(Boolean);
 
+const toggled = (list: readonly string[], item: string): readonly string[] =>
+  list.includes(item) ? list.filter((one) => one !== item) : [...list, item];
+
+/** Null or an empty list takes a name out of the address. */
+type Changes = Readonly<Record<string, string | readonly string[] | null>>;
+
+const textsOf = (changes: Changes) =>
+  Object.fromEntries(
+    Object.entries(changes).map(([name, value]) => [
+      name,
+      (typeof value === "string" ? value : (value ?? []).join(",")) || null,
+    ]),
+  );
+
 function stepOf(text: string | null): number | null {
   const step = Number(text ?? "-");
   return Number.isSafeInteger(step) && step >= 0 ? step : null;
@@ -28,20 +43,12 @@ function stepOf(text: string | null): number | null {
 
 export function useView() {
   const { search, setSearch, saved } = useViewSearch();
-  /** Null or an empty list takes a name out of the address. */
-  const set = (changes: Readonly<Record<string, string | readonly string[] | null>>) =>
-    setSearch((now) => {
-      const next = new URLSearchParams(now);
-      for (const [name, value] of Object.entries(changes)) {
-        const text = typeof value === "string" ? value : (value ?? []).join(",");
-        if (text === "") next.delete(name);
-        else next.set(name, text);
-      }
-      return next;
-    });
+  /** `changes`: or what becomes of what is shown now. */
+  const set = (changes: Changes | ((now: URLSearchParams) => Changes)) =>
+    setSearch((now) =>
+      withValues(now, textsOf(typeof changes === "function" ? changes(now) : changes)),
+    );
   const hidden = new Set(listed(search.get("hide")));
-  const toggled = (runId: string) =>
-    hidden.has(runId) ? [...hidden].filter((one) => one !== runId) : [...hidden, runId];
   return {
     /** The saved view that the address names; null without one. */
     saved,
@@ -70,7 +77,7 @@ export function useView() {
     base: search.get("diff"),
     set,
     zoomTo: (zoom: Zoom) => set({ zoom: zoomParam(zoom) }),
-    toggle: (runId: string) => set({ hide: toggled(runId) }),
+    toggle: (runId: string) => set((now) => ({ hide: toggled(listed(now.get("hide")), runId) })),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Responses: what models and people answered, each with its prompt, where it came from and its scores. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 
 import { responsePages } from "@/api/projects";
 import type { ListedResponse } from "@/api/types";
@@ -10,6 +10,7 @@ import { Empty } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { useMayChange } from "@/components/use-may";
 import { PlainText } from "@/components/text/plain-text";
+import { useAddress } from "@/lib/use-address";
 
 import { ImportLink, Pages } from "./record-lists";
 
@@ -66,7 +67,7 @@ function OfOneRun({ runId, projectId }: { runId: string; projectId: string }) {
 }
 
 export function ResponseList({ projectId }: { projectId: string }) {
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   const runId = search.get(RUN);
   const mayChange = useMayChange(projectId);
   const query = useInfiniteQuery(responsePages(projectId, runId));

@@ -1,7 +1,7 @@
 /** Frozen, hashed data: freeze it, look at its counts, export it. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 
 import { address } from "@/api/client";
 import { snapshotsQuery } from "@/api/projects";
@@ -13,6 +13,7 @@ import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { useMayChange } from "@/components/use-may";
 import { plural, shortHash, words } from "@/lib/format";
+import { useAddress } from "@/lib/use-address";
 
 import { FreezeDialog, isKind, type Kind } from "./freezing/freeze-dialog";
 
@@ -136,12 +137,11 @@ function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean
 }
 
 export function SnapshotsTab({ projectId }: { projectId: string }) {
-  const [search, setSearch] = useSearchParams();
+  const { search, set } = useAddress();
   const query = useQuery(snapshotsQuery(projectId));
   const mayChange = useMayChange(projectId);
   const asked = search.get("freeze");
-  const open = (kind: Kind | null) =>
-    setSearch(kind === null ? {} : { freeze: kind }, { replace: true });
+  const open = (kind: Kind | null) => set({ freeze: kind });
   const freeze = mayChange && (
     <button type="button" className="btn primary" onClick={() => open("preferences")}>
       <Icon name="lock" /> Freeze a snapshot

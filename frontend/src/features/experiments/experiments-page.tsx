@@ -3,7 +3,7 @@ import "./experiments.css";
 
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 
 import { createExperiment, experimentPages } from "@/api/experiments";
 import { managesIn, meQuery } from "@/api/session";
@@ -17,6 +17,7 @@ import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Markdown } from "@/components/text/markdown";
 import { plural } from "@/lib/format";
+import { useAddress } from "@/lib/use-address";
 import { useGo } from "@/lib/use-go";
 import { useProjectId } from "@/lib/use-project";
 
@@ -82,7 +83,7 @@ function Item({ experiment }: { experiment: ExperimentSummary }) {
 
 export function ExperimentsPage() {
   const projectId = useProjectId();
-  const [search, setSearch] = useSearchParams();
+  const { search, set } = useAddress();
   const isArchived = search.get("show") === "archived";
   const me = useQuery(meQuery).data;
   const pages = useInfiniteQuery(experimentPages(projectId, isArchived));
@@ -109,9 +110,7 @@ export function ExperimentsPage() {
             ["used", "In use"],
             ["archived", "Archived"],
           ]}
-          onChange={(value) =>
-            setSearch(value === "archived" ? { show: value } : {}, { replace: true })
-          }
+          onChange={(value) => set({ show: value === "archived" ? value : null })}
         />
         {button}
       </div>

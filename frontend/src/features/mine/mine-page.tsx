@@ -3,13 +3,14 @@ import "./mine.css";
 
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useDeferredValue, useId, type ComponentType } from "react";
-import { Link, useLocation, useSearchParams } from "react-router";
+import { Link, useLocation } from "react-router";
 
 import { ownJudgmentPages } from "@/api/judgments";
 import { meQuery } from "@/api/session";
 import { Icon } from "@/components/icons";
 import { More } from "@/components/more";
 import { EmptyCard, Loaded } from "@/components/states";
+import { useAddress } from "@/lib/use-address";
 import { useProjectId } from "@/lib/use-project";
 
 import { OwnJudgmentCard } from "./own-judgment-card";
@@ -23,7 +24,7 @@ type UnsentOf = ComponentType<{ projectId: string; userId: string }>;
 export function MinePage({ unsentOf: Unsent }: { unsentOf: UnsentOf }) {
   const projectId = useProjectId();
   const me = useQuery(meQuery).data;
-  const [search, setSearch] = useSearchParams();
+  const { search, set } = useAddress();
   const words = search.get("q")?.slice(0, LONGEST_SEARCH) ?? "";
   const asked = useDeferredValue(words.trim());
   const query = useInfiniteQuery({
@@ -46,9 +47,7 @@ export function MinePage({ unsentOf: Unsent }: { unsentOf: UnsentOf }) {
           placeholder="Search prompts, responses and notes"
           maxLength={LONGEST_SEARCH}
           value={words}
-          onChange={({ target }) =>
-            setSearch(target.value === "" ? {} : { q: target.value }, { replace: true })
-          }
+          onChange={({ target }) => set({ q: target.value || null })}
         />
       </div>
       <Word />

@@ -3,13 +3,13 @@ import "./new-run.css";
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { useSearchParams } from "react-router";
 
 import { experimentsQuery } from "@/api/experiments";
 import { modelsQuery } from "@/api/models";
 import { snapshotsQuery } from "@/api/projects";
 import { methodsQuery, runQuery, runsQuery } from "@/api/runs";
 import { Loaded } from "@/components/states";
+import { useAddress } from "@/lib/use-address";
 import { useProjectId } from "@/lib/use-project";
 
 import { RunEditor, type FormInputs } from "./run-editor";
@@ -46,7 +46,7 @@ function useFormInputs(projectId: string, parentId: string | null, experimentId:
 
 export function NewRunPage() {
   const projectId = useProjectId();
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   // The address follows the form, so only the first one says where the form begins.
   const [parentId] = useState(() => search.get("from"));
   const [experimentId] = useState(() => search.get("experiment"));

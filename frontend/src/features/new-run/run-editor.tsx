@@ -1,7 +1,6 @@
 /** The New run form: starting point, fields or JSON, summary, and what happens on Start. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
-import { useSearchParams } from "react-router";
 
 import { experimentsQuery } from "@/api/experiments";
 import { runsQuery } from "@/api/runs";
@@ -10,6 +9,7 @@ import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Failure } from "@/components/states";
 import { randomId } from "@/lib/random-id";
+import { useAddress, withValues } from "@/lib/use-address";
 import { useGo, type Go } from "@/lib/use-go";
 
 import { differences, suggestedName, type Candidates } from "./config/initial-config";
@@ -65,7 +65,7 @@ function firstStart(inputs: FormInputs, search: URLSearchParams): Start | null {
 }
 
 export function RunEditor({ projectId, inputs }: { projectId: string; inputs: FormInputs }) {
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   const [start] = useState(() => firstStart(inputs, search));
   if (start === null)
     return (
@@ -84,35 +84,31 @@ function Form(props: {
   given: AddressReferences;
 }) {
   const { projectId, inputs } = props;
-  const [search, setSearch] = useSearchParams();
+  const { search, change, set } = useAddress();
   const draft = useDraft(props.first, props.given, inputs);
   const validation = useValidation(projectId, draft.config);
   const [isAttempted, setAttempted] = useState(false);
   const [finding, setFinding] = useState(EVERYTHING);
   const problems = validation.data?.problems ?? [];
   const isText = search.get("view") === "json";
-  const inAddress = (values: Record<string, string>) => setSearch(values, { replace: true });
 
   const begin = (start: Start) => {
     draft.begin(start);
     const where = start.parent ? { from: start.parent.id } : { preset: start.preset ?? "" };
     const { experimentId } = inputs;
-    inAddress({
-      method: start.method.method,
-      ...where,
-      ...(isText ? { view: "json" } : {}),
-      ...(experimentId === null ? {} : { experiment: experimentId }),
+    change((now) => {
+      const next = { method: start.method.method, ...where };
+      return withValues(new URLSearchParams(next), {
+        view: now.get("view") === "json" ? "json" : null,
+        experiment: experimentId,
+      });
     });
   };
   const continueFrom = (step: number | null) => {
     draft.continueFrom(step);
-    const { step: _before, ...kept } = Object.fromEntries(search);
-    inAddress(step === null ? kept : { ...kept, step: String(step) });
+    set({ step: step === null ? null : String(step) });
   };
-  const show = (view: string) => {
-    const next = Object.fromEntries(search);
-    inAddress(view === "json" ? { ...next, view } : { ...next, view: "form" });
-  };
+  const show = (view: string) => set({ view: view === "json" ? view : "form" });
   const go = (path: string) => {
     if (isText) show("form");
     setFinding(EVERYTHING);

@@ -1,8 +1,8 @@
 /** What of a run's charts is shared by its address: axis, smoothing, scale, zoom, tables. */
-import { useSearchParams } from "react-router";
 
 import type { Axis, Zoom } from "@/charts/live-curves";
 import { axisOf, zoomOf, zoomParam } from "@/components/chart/window";
+import { useAddress, type Values } from "@/lib/use-address";
 
 export interface View {
   readonly axis: Axis;
@@ -26,19 +26,23 @@ export function viewOf(search: URLSearchParams): View {
   };
 }
 
+/** A list in the address: neither names of metrics nor titles have `~`. */
+export const listedIn = (search: URLSearchParams, name: string): readonly string[] =>
+  (search.get(name) ?? "").split("~").filter(Boolean);
+
+export const asListed = (name: string, items: readonly string[]): Values => ({
+  [name]: items.join("~") || null,
+});
+
+/** What becomes of a list if this item comes to it, or leaves it. */
+export function toggledIn(search: URLSearchParams, name: string, item: string): Values {
+  const listed = listedIn(search, name);
+  const others = listed.filter((one) => one !== item);
+  return asListed(name, others.length < listed.length ? others : [...listed, item]);
+}
+
 export function useView() {
-  const [search, setSearch] = useSearchParams();
-  const set = (changes: Readonly<Record<string, string | null>>) =>
-    setSearch(
-      (now) => {
-        const next = new URLSearchParams(now);
-        for (const [name, value] of Object.entries(changes))
-          if (value === null) next.delete(name);
-          else next.set(name, value);
-        return next;
-      },
-      { replace: true },
-    );
+  const { search, newest, set } = useAddress();
   const zoomTo = (zoom: Zoom) => set({ zoom: zoomParam(zoom) });
-  return { view: viewOf(search), search, set, zoomTo };
+  return { view: viewOf(search), search, newest, set, zoomTo };
 }

@@ -13,7 +13,8 @@ const MOST_FOUND = 40;
 interface MenuProps {
   readonly projectId: string;
   readonly columns: readonly string[];
-  readonly onColumns: (columns: readonly string[]) => void;
+  /** What becomes of the columns that there are now. */
+  readonly onColumns: (of: (columns: readonly string[]) => readonly string[]) => void;
   readonly onClose: () => void;
 }
 
@@ -29,8 +30,8 @@ export function ColumnsMenu({ projectId, columns, onColumns, onClose }: MenuProp
   const chosen = columns.filter(isKey);
   const isFull = chosen.length >= MOST_KEYS;
   const toggle = (column: string) =>
-    onColumns(
-      columns.includes(column) ? columns.filter((one) => one !== column) : [...columns, column],
+    onColumns((now) =>
+      now.includes(column) ? now.filter((one) => one !== column) : [...now, column],
     );
   const box = (column: string, label: string) => (
     <label key={column} className="column-choice">
@@ -50,7 +51,7 @@ export function ColumnsMenu({ projectId, columns, onColumns, onClose }: MenuProp
       className="columns-menu"
       footer={
         <>
-          <button type="button" className="btn" onClick={() => onColumns(DEFAULT_COLUMNS)}>
+          <button type="button" className="btn" onClick={() => onColumns(() => DEFAULT_COLUMNS)}>
             Default columns
           </button>
           <button type="button" className="btn primary" onClick={onClose}>

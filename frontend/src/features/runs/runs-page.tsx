@@ -3,7 +3,7 @@ import "./runs.css";
 
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useRef, useState, type ReactNode } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 
 import { Problem } from "@/api/client";
 import { experimentsQuery } from "@/api/experiments";
@@ -16,6 +16,7 @@ import { useTrendsOf } from "@/components/run-list/trends";
 import { Empty, Loaded } from "@/components/states";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { plural } from "@/lib/format";
+import { useAddress } from "@/lib/use-address";
 import { useGo } from "@/lib/use-go";
 import { useProjectId } from "@/lib/use-project";
 
@@ -83,12 +84,17 @@ function End({ pages, n, isFiltered }: { pages: Pages; n: number; isFiltered: bo
 type Pages = ReturnType<typeof useRuns>["pages"];
 
 function useView() {
-  const [search, setSearch] = useSearchParams();
+  const { search, change: changeAddress } = useAddress();
   const view = useMemo(() => viewOf(search), [search]);
+  /** `changed`: or what becomes of the view as it is now. */
   const change = useCallback(
-    (changed: Partial<View>) =>
-      setSearch((now) => searchOf({ ...viewOf(now), ...changed }, now), { replace: true }),
-    [setSearch],
+    (changed: Partial<View> | ((now: View) => Partial<View>)) =>
+      changeAddress((now) => {
+        const before = viewOf(now);
+        const after = typeof changed === "function" ? changed(before) : changed;
+        return searchOf({ ...before, ...after }, now);
+      }),
+    [changeAddress],
   );
   return { view, change };
 }
@@ -142,8 +148,8 @@ export function RunsPage() {
     [ids],
   );
   const onTag = useCallback(
-    (tag: string) => change({ filter: `${view.filter} tag:${asValue(tag)}`.trim() }),
-    [change, view.filter],
+    (tag: string) => change(({ filter }) => ({ filter: `${filter} tag:${asValue(tag)}`.trim() })),
+    [change],
   );
 
   useTableKeys({
@@ -229,7 +235,7 @@ export function RunsPage() {
         <ColumnsMenu
           projectId={projectId}
           columns={view.columns}
-          onColumns={(columns) => change({ columns })}
+          onColumns={(of) => change(({ columns }) => ({ columns: of(columns) }))}
           onClose={() => setOpened(null)}
         />
       )}

@@ -3,7 +3,7 @@ import "./sign-in.css";
 
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, type ComponentType } from "react";
-import { useLocation, useSearchParams } from "react-router";
+import { useLocation } from "react-router";
 
 import { Problem } from "@/api/client";
 import { signInWithToken } from "@/api/session";
@@ -11,6 +11,7 @@ import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { PasswordForm } from "@/components/form/password-form";
 import { Failure, Skeleton } from "@/components/states";
+import { useAddress } from "@/lib/use-address";
 import { useGo } from "@/lib/use-go";
 
 type UnsentOf = ComponentType<{ userId: string }>;
@@ -25,7 +26,7 @@ function exchange(token: string): Promise<User> {
 }
 
 function useAfterSignIn() {
-  const [search] = useSearchParams();
+  const { search } = useAddress();
   const client = useQueryClient();
   const go = useGo();
   return async () => {

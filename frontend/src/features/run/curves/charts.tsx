@@ -5,12 +5,13 @@ import type { Run } from "@/api/types";
 import type { Zoom } from "@/charts/live-curves";
 import { Sentence } from "@/components/text/sentence";
 import { plural } from "@/lib/format";
-import { useView } from "@/features/run/view";
+import { listedIn, toggledIn, useView } from "@/features/run/view";
 
 import { FullScreen } from "./arrange/full-screen";
 import { DropPlace } from "./arrange/grip";
 import { movedBy, movedTo, toggled, type Pins } from "./arrange/pins";
 import type { Arranged } from "./arrange/place-items";
+import type { SetPins } from "./arrange/use-pins";
 import { CurveCard, type CurveCardProps } from "./chart/curve-card";
 import { rangeOf, SYSTEM, type ChartGroup, type Drawn, type Layout } from "./layout";
 
@@ -20,7 +21,7 @@ type Shared = Omit<CurveCardProps, "drawn" | "range" | "onZoom" | "arranged">;
 export interface ChartsProps {
   readonly layout: Layout;
   readonly pins: Pins;
-  readonly setPins: (pins: Pins) => void;
+  readonly setPins: SetPins;
   readonly isSearched: boolean;
   readonly shared: Shared;
 }
@@ -37,24 +38,17 @@ export function Charts({ layout, pins, setPins, isSearched, shared }: ChartsProp
   const { pinned, first, folded } = layout;
   const all = [...pinned, ...first, ...folded.flatMap(({ charts }) => charts)];
   const shown = pinned.map(({ explained }) => explained.name);
-  const open = new Set((search.get("open") ?? "").split("~").filter(Boolean));
-  const toggle = (title: string) => {
-    const next = new Set(open);
-    if (!next.delete(title)) next.add(title);
-    set({ open: [...next].join("~") || null });
-  };
+  const open = new Set(listedIn(search, "open"));
   const arrangedOf = ({ explained: { name, title } }: Drawn): Arranged => ({
     isPinned: pins.includes(name),
     isFirst: shown[0] === name,
     isLast: shown.at(-1) === name,
     onPin: () => {
-      const next = toggled(pins, name);
-      setPins(next);
+      const next = setPins((now) => toggled(now, name));
       setTold(next.includes(name) ? `${title} is pinned to the top.` : `${title} is unpinned.`);
     },
     onMove: (by) => {
-      const next = movedBy(pins, shown, name, by);
-      setPins(next);
+      const next = setPins((now) => movedBy(now, shown, name, by));
       const place = next.filter((one) => shown.includes(one)).indexOf(name) + 1;
       setTold(`${title} is pinned chart ${place} of ${shown.length}.`);
     },
@@ -73,7 +67,7 @@ export function Charts({ layout, pins, setPins, isSearched, shared }: ChartsProp
           <Grid
             charts={pinned}
             cards={cards}
-            onDrop={(name, target) => setPins(movedTo(pins, name, target))}
+            onDrop={(name, target) => setPins((now) => movedTo(now, name, target))}
           />
         </>
       )}
@@ -84,7 +78,7 @@ export function Charts({ layout, pins, setPins, isSearched, shared }: ChartsProp
           key={group.title}
           group={group}
           isOpen={isSearched || open.has(group.title)}
-          onToggle={() => toggle(group.title)}
+          onToggle={() => set((now) => toggledIn(now, "open", group.title))}
           cards={cards}
         />
       ))}

@@ -1,7 +1,6 @@
 /** Reward vs KL: what the reward costs in KL, and what it does to the responses. */
 import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { useSearchParams } from "react-router";
 
 import { metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
@@ -57,11 +56,10 @@ interface RewardVsKlTabProps {
 }
 
 export function RewardVsKlTab({ run, live, tick }: RewardVsKlTabProps) {
-  const { view, zoomTo } = useView();
+  const { view, search, set, zoomTo } = useView();
   const go = useGo();
   const explain = useExplain(run.method);
   const markers = useMarkers(run.id, live, tick, explain);
-  const [search, setSearch] = useSearchParams();
   const isRoot = search.get("kl") === "root";
   const client = useQueryClient();
   const [problem, setProblem] = useState<unknown>(null);
@@ -98,17 +96,7 @@ export function RewardVsKlTab({ run, live, tick }: RewardVsKlTabProps) {
                 ["nats", "KL"],
                 ["root", "√KL"],
               ]}
-              onChange={(value) =>
-                setSearch(
-                  (now) => {
-                    const next = new URLSearchParams(now);
-                    if (value === "root") next.set("kl", "root");
-                    else next.delete("kl");
-                    return next;
-                  },
-                  { replace: true },
-                )
-              }
+              onChange={(value) => set({ kl: value === "root" ? value : null })}
             />
           </h3>
           <Legend paths={paths} />

@@ -5,7 +5,7 @@ import { distributionsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import type { LiveCurves, Zoom } from "@/charts/live-curves";
 import { Loaded } from "@/components/states";
-import { useView, type View } from "@/features/run/view";
+import { listedIn, toggledIn, useView, type View } from "@/features/run/view";
 
 import { DistributionCard } from "./distribution-card";
 import { useSlowly } from "./use-slowly";
@@ -30,19 +30,14 @@ interface DistributionsProps {
 
 export function Distributions(props: DistributionsProps) {
   const { search, set } = useView();
-  const open = (search.get("open") ?? "").split("~").filter(Boolean);
-  const isOpen = open.includes(TITLE);
+  const isOpen = listedIn(search, "open").includes(TITLE);
   if (props.run.method !== "policy_gradient" || props.isSearched) return null;
-  const toggle = () => {
-    const next = isOpen ? open.filter((one) => one !== TITLE) : [...open, TITLE];
-    set({ open: next.join("~") || null });
-  };
   return (
     <details className="curve-group" open={isOpen}>
       <summary
         onClick={(event) => {
           event.preventDefault();
-          toggle();
+          set((now) => toggledIn(now, "open", TITLE));
         }}
       >
         <h2>{TITLE}</h2>

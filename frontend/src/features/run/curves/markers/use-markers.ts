@@ -6,7 +6,7 @@ import { eventsQuery, metricsQuery } from "@/api/runs";
 import type { Axis, LiveCurves } from "@/charts/live-curves";
 import { KINDS, type Marker, type MarkerKind } from "@/charts/markers/folding";
 import type { Explain } from "@/components/metrics/explained";
-import { useView } from "@/features/run/view";
+import { asListed, listedIn, useView } from "@/features/run/view";
 
 import { markersOf, rulerOf, type Ruler } from "./markers";
 
@@ -44,10 +44,14 @@ export function useMarkers(
   const wanted = search.get("hide") ?? "";
   const hidden = useMemo(() => new Set(wanted.split("~").filter(Boolean)), [wanted]);
   const shown = useMemo(() => all.filter(({ kind }) => !hidden.has(kind)), [all, hidden]);
-  const toggle = (kind: MarkerKind) => {
-    const next = KINDS.filter((one) => hidden.has(one) !== (one === kind));
-    set({ hide: next.join("~") || null });
-  };
+  const toggle = (kind: MarkerKind) =>
+    set((now) => {
+      const before = listedIn(now, "hide");
+      return asListed(
+        "hide",
+        KINDS.filter((one) => before.includes(one) !== (one === kind)),
+      );
+    });
   const count = (kind: MarkerKind) => all.filter((one) => one.kind === kind).length;
   const counts = {
     alert: count("alert"),
