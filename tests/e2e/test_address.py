@@ -110,12 +110,12 @@ def test_a_page_stays_until_the_code_of_the_next_one_has_come(
 ) -> None:
     page = open_page(run_page.rsplit("/", 1)[0])
     expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
-    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    expect(page.locator(".skeleton")).to_have_count(0)
     code = LateAnswer(page, "**/assets/experiments-page*.js")
     page.get_by_role("link", name="Experiments").click()
     code.wait()
     expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
-    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    expect(page.locator(".skeleton")).to_have_count(0)
 
     code.come()
 

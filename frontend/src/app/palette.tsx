@@ -14,18 +14,15 @@ import { chooseTheme } from "@/lib/theme";
 import { useGo } from "@/lib/use-go";
 
 import { pagesFor } from "./nav-pages";
+import { found, neighbour, type Named } from "./palette-search";
 
-interface Entry {
-  readonly id: string;
+interface Entry extends Named {
   readonly icon: IconName;
-  readonly text: string;
   readonly kind: string;
   readonly run: () => void;
 }
 
-const MOST = 12;
-
-function useEntries(user: User): Entry[] {
+function useEntries(user: User): { entries: readonly Entry[]; isLoaded: boolean } {
   const { projectId } = useParams();
   const goTo = useGo();
   const pages = projectId === undefined ? [] : pagesFor(roleIn(user, projectId));
@@ -64,7 +61,7 @@ function useEntries(user: User): Entry[] {
     kind: "action",
     run: () => chooseTheme(choice),
   });
-  return [
+  const entries: readonly Entry[] = [
     ...here,
     ...(runs.data?.items ?? []).map((run): Entry => ({
       id: run.id,
@@ -99,37 +96,19 @@ function useEntries(user: User): Entry[] {
     theme("Dark theme", "moon", "dark"),
     theme("System theme", "system", "system"),
   ];
-}
-
-/** Every letter in order, nearer together is better; null if it does not fit. */
-function distance(text: string, query: string): number | null {
-  const low = text.toLowerCase();
-  const start = low.indexOf(query);
-  if (start >= 0) return start;
-  let at = -1;
-  for (const letter of query) {
-    at = low.indexOf(letter, at + 1);
-    if (at < 0) return null;
-  }
-  return 1000 + at;
-}
-
-function found(entries: Entry[], query: string): Entry[] {
-  const wanted = query.trim().toLowerCase();
-  return entries
-    .map((entry) => ({ entry, far: distance(entry.text, wanted) }))
-    .filter((one): one is { entry: Entry; far: number } => one.far !== null)
-    .sort((a, b) => a.far - b.far)
-    .slice(0, MOST)
-    .map(({ entry }) => entry);
+  return { entries, isLoaded: ![runs, experiments, models, projects].some((one) => one.isLoading) };
 }
 
 export function Palette({ user, onClose }: { user: User; onClose: () => void }) {
   const ref = useRef<HTMLDialogElement>(null);
   const [query, setQuery] = useState("");
-  const [place, setPlace] = useState(0);
-  const entries = found(useEntries(user), query);
-  const chosen = entries[Math.min(place, entries.length - 1)];
+  // Not its place: a run that comes in meanwhile moves the others.
+  const [chosenId, setChosenId] = useState<string | null>(null);
+  const all = useEntries(user);
+  const entries = found(all.entries, query, chosenId);
+  const first = entries[0];
+  if (chosenId === null && first !== undefined && all.isLoaded) setChosenId(first.id);
+  const chosen = chosenId === null ? first : entries.find(({ id }) => id === chosenId);
   useEffect(() => {
     const element = ref.current;
     element?.showModal();
@@ -144,7 +123,7 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0) {
       event.preventDefault();
-      setPlace((place + step + entries.length) % Math.max(1, entries.length));
+      setChosenId(neighbour(entries, chosen?.id ?? null, step));
     }
     if (event.key === "Enter") choose(chosen);
   };
@@ -169,7 +148,7 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
           value={query}
           onChange={(event) => {
             setQuery(event.target.value);
-            setPlace(0);
+            setChosenId(null);
           }}
           onKeyDown={onKey}
         />

@@ -1,0 +1,111 @@
+// @vitest-environment jsdom
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act } from "react";
+import { createRoot } from "react-dom/client";
+import { createMemoryRouter, RouterProvider } from "react-router";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+import { experimentsQuery } from "@/api/experiments";
+import { modelsQuery } from "@/api/models";
+import { projectsQuery } from "@/api/projects";
+import { runsQuery } from "@/api/runs";
+import type { User } from "@/api/types";
+
+import { Palette } from "./palette";
+
+// jsdom has no theme of its system.
+vi.mock("@/lib/theme", () => ({ chooseTheme: () => undefined }));
+
+const PROJECT = "prj_1";
+const RUNS = runsQuery({ project_id: PROJECT, limit: 100 }).queryKey;
+const user = { id: "usr_1", role: "admin", memberships: [] } as unknown as User;
+const named = (...names: string[]) => ({
+  items: names.map((name) => ({ id: `run_${name}`, name, state: "running" })),
+  next_cursor: null,
+});
+
+const ground = document.createElement("div");
+let page: ReturnType<typeof createRoot>;
+let client: QueryClient;
+let router: ReturnType<typeof createMemoryRouter>;
+
+beforeEach(() => {
+  Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
+  HTMLDialogElement.prototype.showModal = () => undefined;
+  HTMLDialogElement.prototype.close = () => undefined;
+  document.body.append(ground);
+  page = createRoot(ground);
+  client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
+  router = createMemoryRouter(
+    [
+      { path: "/projects/:projectId", element: <Palette user={user} onClose={() => undefined} /> },
+      { path: "*", element: <p>There</p> },
+    ],
+    { initialEntries: [`/projects/${PROJECT}`] },
+  );
+  for (const { queryKey } of [experimentsQuery(PROJECT), modelsQuery, projectsQuery])
+    client.setQueryData(queryKey as readonly unknown[], named());
+});
+afterEach(() => act(() => page.unmount()));
+
+const tell = (...names: string[]) =>
+  act(async () => {
+    client.setQueryData(RUNS as readonly unknown[], named(...names));
+    await new Promise((resolve) => setTimeout(resolve));
+  });
+
+async function open(...names: string[]): Promise<void> {
+  await tell(...names);
+  act(() =>
+    page.render(
+      <QueryClientProvider client={client}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>,
+    ),
+  );
+}
+
+const field = () => ground.querySelector("input");
+const write = (text: string) =>
+  act(() => {
+    const input = field();
+    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")?.set?.call(input, text);
+    input?.dispatchEvent(new InputEvent("input", { bubbles: true }));
+  });
+const press = (key: string) =>
+  act(async () => {
+    field()?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  });
+const chosen = () => ground.querySelector("[aria-selected=true] .clip")?.textContent;
+
+it("opens the entry that was chosen, though a new one has come before it", async () => {
+  await open("kl-3", "kl-2", "kl-1");
+  write("kl-");
+  await press("ArrowDown");
+  expect(chosen()).toBe("kl-2");
+  await tell("kl-4", "kl-3", "kl-2", "kl-1");
+  expect(chosen()).toBe("kl-2");
+  await press("Enter");
+  expect(router.state.location.pathname).toBe(`/projects/${PROJECT}/runs/run_kl-2`);
+});
+
+it("opens the first entry as it was shown, though a nearer one has come", async () => {
+  await open("kl-3", "kl-2");
+  write("kl-");
+  expect(chosen()).toBe("kl-3");
+  await tell("kl-4", "kl-3", "kl-2");
+  expect(chosen()).toBe("kl-3");
+  write("kl");
+  expect(chosen()).toBe("kl-4");
+});
+
+it("opens nothing in place of an entry that has gone", async () => {
+  await open("kl-3", "kl-2");
+  write("kl-");
+  await tell("kl-2");
+  expect(chosen()).toBeUndefined();
+  await press("Enter");
+  expect(router.state.location.pathname).toBe(`/projects/${PROJECT}`);
+  await press("ArrowUp");
+  expect(chosen()).toBe("kl-2");
+});
