@@ -5,7 +5,7 @@
 import "./practice.css";
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 
 import { answerPractice, practiceQuery, tryPracticeAgain } from "@/api/practice";
 import type { Assignment, PracticeState, PracticeTask } from "@/api/types";
@@ -65,6 +65,8 @@ function Task(props: {
   const { projectId, state, task } = props;
   const client = useQueryClient();
   const [isStarted, setStarted] = useState(state.answered > 0);
+  // The first answer counts, so no other may be shown beside what it scored.
+  const hasAnswered = useRef(false);
   const answering = useMutation({
     mutationFn: (ranking: Ranking) =>
       answerPractice(projectId, task.comparison.id, {
@@ -76,7 +78,15 @@ function Task(props: {
       props.onAnswered({ task, ranking, feedback });
       client.setQueryData(practiceQuery(projectId).queryKey, feedback.state);
     },
+    onError: () => {
+      hasAnswered.current = false;
+    },
   });
+  const answer = (ranking: Ranking) => {
+    if (hasAnswered.current) return;
+    hasAnswered.current = true;
+    answering.mutate(ranking);
+  };
   if (!isStarted) return <Introduction state={state} onStart={() => setStarted(true)} />;
   return (
     <div className="rank-page">
@@ -91,7 +101,7 @@ function Task(props: {
         projectId={projectId}
         assignment={assignmentOf(task, state.attempt)}
         onReopen={null}
-        onSubmit={(_, ranking) => answering.mutate(ranking)}
+        onSubmit={(_, ranking) => answer(ranking)}
         onSkip={null}
       />
     </div>
