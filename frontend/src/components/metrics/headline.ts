@@ -37,6 +37,8 @@ export interface Headline {
   readonly name: string;
   readonly title: string;
   readonly values: Column;
+  /** The last step that they reach; null = there is no curve yet. */
+  readonly end: number | null;
   /** The 95 % interval of the newest value; null = it has none. */
   readonly interval: Interval | null;
 }
@@ -74,6 +76,7 @@ export function headlineOf(
   if (name === undefined) return null;
   return {
     ...{ name, title: titleOf(run, name), values: columnOf(curves, name) },
+    end: curves.get(name)?.x.at(-1) ?? null,
     interval: intervalOf(run, name, curves),
   };
 }

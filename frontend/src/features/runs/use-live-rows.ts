@@ -4,7 +4,12 @@
  * Runs that have ended are followed, too, as somebody may queue them again; all tabs of a browser
  * share one stream for all of them.
  */
-import { useQuery, useQueryClient, type InfiniteData } from "@tanstack/react-query";
+import {
+  useQuery,
+  useQueryClient,
+  type InfiniteData,
+  type QueryClient,
+} from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 
 import { Problem, untilAnswered } from "@/api/client";
@@ -15,7 +20,7 @@ import type { LiveEvent } from "@/api/stream/messages";
 import type { Listing, Run } from "@/api/types";
 import { isLive } from "@/components/run-list/batches";
 
-import { afterEvent, NOTHING_TOLD, type Told } from "./told";
+import { afterAnswer, afterEvent, NOTHING_TOLD, type Told } from "./told";
 
 /** Of one stream; those that go on come first. */
 const MOST_FOLLOWED = 100;
@@ -33,8 +38,21 @@ type ToldByRun = ReadonlyMap<string, Told>;
 interface Waiting {
   /** Runs to be asked for anew. */
   readonly changed: Set<string>;
+  /** Runs whose curves are no longer those that were loaded, and grew. */
+  readonly broken: Set<string>;
   readonly heard: LiveEvent[];
+  /** What runs told since they were asked for anew, until the answer is there. */
+  readonly since: Map<string, LiveEvent[]>;
+  /** Runs that are followed without a gap, as far as is known. */
+  readonly joined: Set<string>;
 }
+
+const nothingWaits = (): Waiting => ({
+  ...{ changed: new Set(), broken: new Set(), heard: [], since: new Map(), joined: new Set() },
+});
+
+const BREAKS: ReadonlySet<string> = new Set(["rewind", "reset"]);
+const CHANGES: ReadonlySet<string> = new Set(["state", ...BREAKS]);
 
 /** Puts runs that were asked for anew where they stand in the lists. */
 function inPlace(pages: InfiniteData<Listing<Run>> | undefined, found: readonly Run[]) {
@@ -44,43 +62,79 @@ function inPlace(pages: InfiniteData<Listing<Run>> | undefined, found: readonly 
   return { ...pages, pages: pages.pages.map((page) => ({ ...page, items: items(page) })) };
 }
 
+const only = (told: ToldByRun, shown: ReadonlySet<string>): ToldByRun =>
+  [...told.keys()].every((runId) => shown.has(runId))
+    ? told
+    : new Map([...told].filter(([runId]) => shown.has(runId)));
+
+/** The trends of these runs; those that nobody looks at once somebody does. */
+function loadCurvesAgain(client: QueryClient, runIds: ReadonlySet<string>) {
+  const isOfOne = (queryKey: readonly unknown[]) =>
+    (queryKey[1] as readonly string[]).some((runId) => runIds.has(runId));
+  const predicate = ({ queryKey }: { queryKey: readonly unknown[] }) => isOfOne(queryKey);
+  void client.invalidateQueries({ queryKey: ["metrics"], predicate });
+}
+
 /** The runs with what they have told since they were loaded. */
 export function useLiveRows(runs: readonly Run[], columns: string): readonly LiveRow[] {
   const client = useQueryClient();
   const userId = useQuery(meQuery).data?.id;
   const [told, setTold] = useState<ToldByRun>(new Map());
-  const waiting = useRef<Waiting>({ changed: new Set(), heard: [] });
+  const waiting = useRef(nothingWaits());
   const idsOf = (wanted: readonly Run[]) => wanted.map(({ id }) => id);
   const live = runs.filter(isLive).slice(0, MOST_FOLLOWED);
   const others = runs.filter((run) => !isLive(run)).slice(0, MOST_FOLLOWED - live.length);
   const followed = [...idsOf(live), ...idsOf(others)].sort().join();
   const going = idsOf(live).sort().join();
 
+  // What others told ages: they may come back to the list with an answer that is newer.
+  const [toldOf, setToldOf] = useState(followed);
+  if (toldOf !== followed) {
+    setToldOf(followed);
+    setTold(only(told, new Set(followed.split(","))));
+  }
+
   useEffect(() => {
     if (userId === undefined || followed === "") return;
+    const shown = new Set(followed.split(","));
     const goesOn = new Set(going.split(","));
-    const { changed } = waiting.current;
+    const { changed, broken, since, joined } = waiting.current;
+    for (const id of [...joined]) if (!shown.has(id)) joined.delete(id);
+    let isBeginning = true;
     let isShown = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const shown = new Set(followed.split(","));
     const askAgain = async () => {
       const ids = [...changed].filter((id) => shown.has(id));
       changed.clear();
       if (ids.length === 0) return;
+      const mine = new Map(ids.map((id) => [id, [] as LiveEvent[]]));
+      for (const [id, events] of mine) since.set(id, events);
+      const isNewest = (id: string) => since.get(id) === mine.get(id);
       const retry = untilAnswered(() => isShown);
       const query = { ...runsByIdQuery(ids, columns), staleTime: 0, retry };
-      const found = await client.fetchQuery(query).catch((problem: unknown) => {
+      // One that is on its way began before the last change.
+      await client.cancelQueries({ queryKey: query.queryKey, exact: true });
+      const answer = await client.fetchQuery(query).catch((problem: unknown) => {
         // What is refused now is refused again, with all that is asked beside it.
         if (problem instanceof Problem && problem.isPassing) for (const id of ids) changed.add(id);
+        for (const id of ids) if (isNewest(id)) since.delete(id);
         throw problem;
       });
+      const found = answer.filter(({ id }) => isNewest(id));
       client.setQueriesData<InfiniteData<Listing<Run>>>({ queryKey: ["runs", "pages"] }, (pages) =>
         inPlace(pages, found),
       );
+      setTold((before) => {
+        const after = new Map(before);
+        for (const { id } of found)
+          after.set(id, afterAnswer(before.get(id) ?? NOTHING_TOLD, mine.get(id) ?? []));
+        return after;
+      });
+      for (const { id } of found) since.delete(id);
     };
     const draw = () => {
       timer = undefined;
-      const events = waiting.current.heard.splice(0);
+      const events = waiting.current.heard.splice(0).filter(({ run }) => shown.has(run));
       if (events.length > 0)
         setTold((before) => {
           const after = new Map(before);
@@ -88,28 +142,37 @@ export function useLiveRows(runs: readonly Run[], columns: string): readonly Liv
             after.set(event.run, afterEvent(after.get(event.run) ?? NOTHING_TOLD, event));
           return after;
         });
+      if (broken.size > 0) loadCurvesAgain(client, new Set(broken));
+      broken.clear();
       // Where it fails the next change asks again.
       if (changed.size > 0) askAgain().catch(() => undefined);
     };
     const soon = () => {
       timer ??= setTimeout(draw, REDRAW_MS);
     };
-    const leave = followed.split(",").map((runId) =>
+    const leave = [...shown].map((runId) =>
       followRun(userId, runId, {
         // What it told between the list and now is in its answer.
         onJoin: () => {
-          if (!goesOn.has(runId)) return;
+          // Told at once, it goes on as it was followed for the list before.
+          const hadGap = joined.has(runId) && !isBeginning;
+          joined.add(runId);
+          if (!hadGap && !goesOn.has(runId)) return;
           changed.add(runId);
+          if (hadGap) broken.add(runId);
           soon();
         },
         onEvent: (event) => {
-          if (["state", "rewind", "reset"].includes(event.type)) changed.add(runId);
+          if (CHANGES.has(event.type)) changed.add(runId);
+          if (BREAKS.has(event.type)) broken.add(runId);
           waiting.current.heard.push(event);
+          since.get(runId)?.push(event);
           soon();
         },
         onStatus: () => undefined,
       }),
     );
+    isBeginning = false;
     // What was told just before another list was followed.
     if (changed.size > 0 || waiting.current.heard.length > 0) soon();
     return () => {

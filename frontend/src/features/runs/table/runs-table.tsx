@@ -5,6 +5,7 @@ import type { Headline } from "@/components/metrics/headline";
 
 import { isNumeric, RunRow, type RowProps } from "./run-row";
 import type { Selection } from "./selection";
+import { grown } from "../told";
 import type { LiveRow } from "../use-live-rows";
 import { useWindow } from "./use-window";
 import { ariaSort, BUILT_IN, isKey, nextSort } from "../view";
@@ -73,7 +74,7 @@ export function RunsTable(props: TableProps) {
             <RunRow
               key={run.id}
               run={run}
-              headline={joined(props.headlines.get(run.id), fresh)}
+              headline={trendOf(props.headlines.get(run.id), fresh)}
               experiment={props.experiments.get(run.experiment_id ?? "")}
               columns={columns}
               isChosen={chosen.has(run.id)}
@@ -92,12 +93,8 @@ export function RunsTable(props: TableProps) {
   );
 }
 
-/** A curve with what has been told since it was loaded. */
-function joined(headline: Headline | undefined, fresh: LiveRow["fresh"]): Headline | undefined {
-  const more = headline === undefined ? undefined : fresh[headline.name];
-  if (headline === undefined || more === undefined) return headline;
-  return { ...headline, values: [...headline.values, ...more] };
-}
+const trendOf = (headline: Headline | undefined, fresh: LiveRow["fresh"]) =>
+  headline === undefined ? undefined : grown(headline, fresh);
 
 interface HeadingProps extends Pick<TableProps, "sort" | "onSort"> {
   readonly title: string;
