@@ -25,6 +25,7 @@ import { ColumnsMenu } from "./columns-menu";
 import { asValue } from "./filter/completion";
 import { FilterBox } from "./filter/filter-box";
 import { FilterHelp } from "./filter/filter-help";
+import { listedOnce } from "./listed";
 import { NearEnd, RunsTable } from "./table/runs-table";
 import { allOrNone, extended, NOTHING, toggled } from "./table/selection";
 import { useTableKeys } from "./table/use-table-keys";
@@ -107,7 +108,7 @@ function useRuns(projectId: string, { filter, sort, columns }: View) {
   const query = { project_id: projectId, filter, sort, columns: keys };
   const pages = useInfiniteQuery({ ...runPages(query), placeholderData: keepPreviousData });
   const loaded = useMemo(() => pages.data?.pages.map(({ items }) => items) ?? [], [pages.data]);
-  const listed = useMemo(() => loaded.flat(), [loaded]);
+  const listed = useMemo(() => listedOnce(loaded), [loaded]);
   const told = useLiveRows(listed, keys);
   // Those that the worker has not come to yet, as after an upgrade.
   const verdicts = useVerdicts(useMemo(() => listed.filter(isUnjudged), [listed]));
