@@ -99,11 +99,12 @@ export const distributionsQuery = (
   newest: number,
 ) =>
   queryOptions({
-    queryKey: ["run", runId, "distributions", query, newest],
+    queryKey: ["run", runId, "distributions", query, newest] as const,
     queryFn: ({ signal }) =>
       request<Distributions>(`/runs/${runId}/distributions`, { signal, query }),
-    // What is drawn stays until what takes its place is there.
-    placeholderData: (before, asked) => (asked?.queryKey[1] === runId ? before : undefined),
+    // What is drawn stays until what takes its place is there; another axis tells it otherwise.
+    placeholderData: (before, asked) =>
+      asked?.queryKey[1] === runId && asked.queryKey[3]["x"] === query["x"] ? before : undefined,
   });
 
 export interface AskedSamples {

@@ -116,7 +116,9 @@ function Tab(props: TabProps) {
   const pick = (step: number) => void go(samplesAddress(run, base, step) ?? base);
   switch (props.tab) {
     case "frontier":
-      return <RewardVsKlTab run={run} live={curves.live} tick={curves.tick} />;
+      return (
+        <RewardVsKlTab run={run} live={curves.live} tick={curves.tick} isLoaded={curves.isLoaded} />
+      );
     case "prompts":
       return <PromptsTab run={run} base={base} />;
     case "samples":

@@ -26,6 +26,10 @@ export function viewOf(search: URLSearchParams): View {
   };
 }
 
+/** The view of curves that lie on this axis; a part of another axis is none of them. */
+export const onAxis = (view: View, axis: Axis): View =>
+  view.axis === axis ? view : { ...view, axis, zoom: null };
+
 /** A list in the address: neither names of metrics nor titles have `~`. */
 export const listedIn = (search: URLSearchParams, name: string): readonly string[] =>
   (search.get(name) ?? "").split("~").filter(Boolean);

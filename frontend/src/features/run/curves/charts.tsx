@@ -33,7 +33,10 @@ type Cards = Shared & {
 };
 
 export function Charts({ layout, pins, setPins, isSearched, shared }: ChartsProps) {
-  const { search, set, zoomTo } = useView();
+  const { view, search, set, zoomTo } = useView();
+  const isAsked = view.axis === shared.view.axis;
+  // A part of the axis that is on its way out would be none of the next.
+  const onZoom = (zoom: Zoom) => isAsked && zoomTo(zoom);
   const [told, setTold] = useState("");
   const { pinned, first, folded } = layout;
   const all = [...pinned, ...first, ...folded.flatMap(({ charts }) => charts)];
@@ -55,7 +58,7 @@ export function Charts({ layout, pins, setPins, isSearched, shared }: ChartsProp
     onFullScreen: () => set({ full: name }),
   });
   const full = all.find(({ explained }) => explained.name === search.get("full"));
-  const cards = { ...shared, range: rangeOf(all), onZoom: zoomTo, arrangedOf };
+  const cards = { ...shared, range: rangeOf(all), onZoom, arrangedOf };
   return (
     <>
       <p className="sr-only" role="status">
@@ -87,7 +90,7 @@ export function Charts({ layout, pins, setPins, isSearched, shared }: ChartsProp
           {...shared}
           drawn={full}
           range={cards.range}
-          onZoom={zoomTo}
+          onZoom={onZoom}
           onClose={() => set({ full: null })}
         />
       )}

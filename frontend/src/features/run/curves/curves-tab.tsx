@@ -4,7 +4,7 @@ import type { LiveCurves } from "@/charts/live-curves";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Empty, Skeleton } from "@/components/states";
 import { noMetrics } from "@/features/run/run-status";
-import { useView } from "@/features/run/view";
+import { onAxis, useView } from "@/features/run/view";
 
 import { usePins } from "./arrange/use-pins";
 import { Charts } from "./charts";
@@ -29,7 +29,9 @@ export interface CurvesTabProps {
 
 export function CurvesTab(props: CurvesTabProps) {
   const { run, live, tick, isLoaded, isWaiting } = props;
-  const { view, search, set } = useView();
+  const { view: asked, search, set } = useView();
+  // Until the curves are here that the reader asks for, those that are shown keep their axis.
+  const view = onAxis(asked, live.axis);
   const explain = useExplain(run.method);
   const [pins, setPins] = usePins(run.project_id);
   const markers = useMarkers(run.id, live, tick, explain);

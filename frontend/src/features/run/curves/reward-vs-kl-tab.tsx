@@ -4,13 +4,14 @@ import { useState } from "react";
 
 import { metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
-import { curveOf, type LiveCurves } from "@/charts/live-curves";
+import { curveOf, type LiveCurves, type Zoom } from "@/charts/live-curves";
 import { RewardVsKl } from "@/charts/reward-vs-kl";
 import type { Path } from "@/charts/reward-vs-kl-path";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Segmented } from "@/components/segmented";
-import { Empty, Failure } from "@/components/states";
-import { useView } from "@/features/run/view";
+import { zoomParam } from "@/components/chart/window";
+import { Empty, Failure, Skeleton } from "@/components/states";
+import { onAxis, useView } from "@/features/run/view";
 import { useGo } from "@/lib/use-go";
 
 import { CurveCard } from "./chart/curve-card";
@@ -53,18 +54,27 @@ interface RewardVsKlTabProps {
   readonly run: Run;
   readonly live: LiveCurves;
   readonly tick: number;
+  readonly isLoaded: boolean;
 }
 
-export function RewardVsKlTab({ run, live, tick }: RewardVsKlTabProps) {
-  const { view, search, set, zoomTo } = useView();
+export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps) {
+  const { view: asked, search, set } = useView();
+  const view = onAxis(asked, "step");
   const go = useGo();
   const explain = useExplain(run.method);
   const markers = useMarkers(run.id, live, tick, explain);
   const isRoot = search.get("kl") === "root";
   const client = useQueryClient();
   const [problem, setProblem] = useState<unknown>(null);
-  const paths = pathsOf(run, live.curves);
-  if (paths.every((path) => path.points.length === 0))
+  // Curves that the tab beside it has left may lie on another axis.
+  const paths = live.axis === "step" ? pathsOf(run, live.curves) : [];
+  // A part of the steps is a part of the charts by step alone.
+  const onZoom = (zoom: Zoom) =>
+    (zoom !== null || asked.axis === "step") && set({ x: null, zoom: zoomParam(zoom) });
+  const isMissing = paths.every((path) => path.points.length === 0);
+  if (isMissing && (live.axis !== "step" || !isLoaded))
+    return <Skeleton label="Loading the curves" />;
+  if (isMissing)
     return (
       <section className="card">
         <Empty icon="runs" title="No reward and KL to compare">
@@ -126,7 +136,7 @@ export function RewardVsKlTab({ run, live, tick }: RewardVsKlTabProps) {
               range={rangeOf(beside.map((one) => one.drawn))}
               colour={colour}
               height={146}
-              onZoom={zoomTo}
+              onZoom={onZoom}
             />
           ))}
         </div>

@@ -51,7 +51,7 @@ export function Distributions(props: DistributionsProps) {
 }
 
 function HeatMaps({ run, live, range, view, onPick }: DistributionsProps) {
-  const { zoomTo } = useView();
+  const { view: asked, zoomTo } = useView();
   const newest = useSlowly(live.curves.get("reward/mean")?.x.at(-1) ?? 0, REFRESH_MS);
   const [from, to] = view.zoom ?? [null, null];
   const query = useQuery(
@@ -82,7 +82,7 @@ function HeatMaps({ run, live, range, view, onPick }: DistributionsProps) {
                     spread={spread}
                     view={view}
                     range={view.zoom ?? range}
-                    onZoom={zoomTo}
+                    onZoom={(zoom) => asked.axis === view.axis && zoomTo(zoom)}
                     onPick={view.axis === "step" ? onPick : undefined}
                   />
                 ))}
