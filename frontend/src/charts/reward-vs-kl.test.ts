@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { paired, pointBeside } from "./reward-vs-kl";
+import { nearOf, paired, pointBeside } from "./reward-vs-kl";
 import type { Path } from "./reward-vs-kl-path";
 import { rowsOf } from "./reward-vs-kl-rows";
 
@@ -71,6 +71,20 @@ describe("the arrow keys", () => {
     expect(named(pointBeside(paths, at("a", 2), [0, 1]))).toBe("b1");
     expect(named(pointBeside(paths, at("b", 1), [0, 1]))).toBe("a1");
     expect(named(pointBeside(paths, at("a", 0), [0, -1]))).toBe("b0");
+  });
+  it("go on from where they were when the paths have grown", () => {
+    const grown = [path("a", 4), path("none", 0), path("b", 3)];
+    const near = nearOf(grown, { path: "a", step: 2 });
+    expect(near?.point).toBe(grown[0]?.points[2]);
+    expect(named(pointBeside(grown, near, [0, 1]))).toBe("b2");
+    expect(named(pointBeside(grown, near, [1, 0]))).toBe("a3");
+    expect(nearOf(grown, { path: "gone", step: 2 })).toBeNull();
+    expect(nearOf(grown, null)).toBeNull();
+  });
+  it("stand on the mean that has taken the place of a step", () => {
+    const [first] = [path("a", 4)];
+    const means = { ...path("a", 4), points: first.points.filter(({ step }) => step % 2 === 1) };
+    expect(named(nearOf([means], { path: "a", step: 2 }))).toBe("a3");
   });
   it("find nothing where there is no point", () => {
     expect(pointBeside([path("none", 0)], null, [1, 0])).toBeNull();

@@ -47,6 +47,22 @@ interface Near {
   readonly point: PathPoint;
 }
 
+/** Which point is pointed at, by what stays while paths grow: they are made anew each time. */
+interface At {
+  readonly path: string;
+  readonly step: number;
+}
+
+const atOf = (near: Near | null): At | null =>
+  near === null ? null : { path: near.path.id, step: near.point.step };
+
+/** The point as it is now: a mean of several steps may have taken its place. */
+export function nearOf(paths: readonly Path[], at: At | null): Near | null {
+  const path = paths.find(({ id }) => id === at?.path);
+  const point = path?.points.find(({ step }) => step >= (at?.step ?? 0));
+  return path === undefined || point === undefined ? null : { path, point };
+}
+
 function wordsOf({ path, point }: Near): string {
   const { step, kl, reward, low, high, n = 1 } = point;
   const interval = low < high ? ` ${between({ low, high })}` : "";
@@ -207,7 +223,9 @@ function Picture(props: RewardVsKlProps) {
   const { paths, isRoot, height } = props;
   const all = paths.flatMap((path) => path.points.map((point) => ({ path, point })));
   const [ref, width] = useWidth();
-  const [near, setNear] = useState<Near | null>(null);
+  const [at, setAt] = useState<At | null>(null);
+  const setNear = (next: Near | null) => setAt(atOf(next));
+  const near = nearOf(paths, at);
   // A sampled KL near 0 may lie below it: it stands at the border and is told as it was measured.
   const far = (kl: number) => (isRoot ? Math.sqrt(Math.max(0, kl)) : Math.max(0, kl));
   const right = Math.max(...all.map(({ point }) => far(point.kl)), 1e-6) * 1.05;
