@@ -5,6 +5,7 @@ import {
   countText,
   folded,
   lined,
+  placeOf,
   told,
   type Frame,
   type Marker,
@@ -66,6 +67,14 @@ describe("markers", () => {
       [90, "alert"],
     ]);
     expect(lined(places, places[1] ?? null)).toContainEqual(marker(50));
+  });
+  it("are found by where they lie, however they fold", () => {
+    const all = [0, 10, 20].map((x) => marker(x));
+    expect(placeOf(folded(all, FRAME), 20)).toBe(2);
+    expect(placeOf(folded(all, { ...FRAME, max: 1000 }), 10)).toBe(0);
+    expect(placeOf(folded([marker(5), ...all.slice(1)], FRAME), 20)).toBe(2);
+    expect(placeOf(folded(all, FRAME), -Infinity)).toBe(0);
+    expect(placeOf([], 3)).toBe(0);
   });
   it("stand still in a frame that has no width", () => {
     expect(folded([marker(5)], { left: 0, width: 100, min: 5, max: 5 })).toHaveLength(1);

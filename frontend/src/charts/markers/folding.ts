@@ -57,6 +57,13 @@ export function folded(markers: readonly Marker[], frame: Frame): Cluster[] {
   });
 }
 
+/** Which place an x lies in; the first where it lies in none. */
+export const placeOf = (clusters: readonly Cluster[], x: number): number =>
+  Math.max(
+    0,
+    clusters.findIndex(({ from, to }) => from <= x && x <= to),
+  );
+
 /** Rare kinds that change what a curve means have a line through the plot; others where pointed at. */
 const LINED: readonly MarkerKind[] = ["alert", "resume"];
 

@@ -7,7 +7,7 @@ import "./markers.css";
 
 import { useState, type KeyboardEvent } from "react";
 
-import { countText, told, type Cluster, type Frame } from "./folding";
+import { countText, placeOf, told, type Cluster, type Frame } from "./folding";
 import { Glyph } from "./glyph";
 
 const TIP_PX = 280;
@@ -17,20 +17,17 @@ export function MarkerLane(props: {
   frame: Frame | null;
   placeText: (x: number) => string;
   onZoom: (from: number, to: number) => void;
-  /** Which place is pointed at, by mouse or focus. */
-  onPoint: (cluster: Cluster | null) => void;
+  /** The place that is pointed at. */
+  pointedAt: Cluster | null;
+  /** A place is pointed at, by mouse or focus; by where it begins, as places fold anew. */
+  onPoint: (from: number | null) => void;
 }) {
-  const { clusters, frame, placeText } = props;
-  const [shown, setShown] = useState<number | null>(null);
-  const point = (place: number | null) => {
-    setShown(place);
-    props.onPoint(place === null ? null : (clusters[place] ?? null));
-  };
-  const [stop, setStop] = useState(0);
-  const open = shown === null ? undefined : clusters[shown];
+  const { clusters, frame, placeText, pointedAt, onPoint } = props;
+  const [stopAt, setStopAt] = useState(-Infinity);
+  const stop = placeOf(clusters, stopAt);
   const last = clusters.length - 1;
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
-    if (event.key === "Escape") point(null);
+    if (event.key === "Escape") onPoint(null);
     const next = { ArrowLeft: stop - 1, ArrowRight: stop + 1, Home: 0, End: last }[event.key];
     if (next === undefined) return;
     event.preventDefault();
@@ -41,25 +38,27 @@ export function MarkerLane(props: {
     <div className="marker-lane" role="group" aria-label="Markers" onKeyDown={onKeyDown}>
       {clusters.map((cluster, place) => (
         <button
-          key={`${cluster.from} ${cluster.kind}`}
+          key={cluster.from}
           type="button"
           style={{ left: cluster.px }}
-          tabIndex={place === Math.min(stop, last) ? 0 : -1}
+          tabIndex={place === stop ? 0 : -1}
           aria-label={spoken(cluster, placeText)}
           onFocus={() => {
-            setStop(place);
-            point(place);
+            setStopAt(cluster.from);
+            onPoint(cluster.from);
           }}
-          onBlur={() => point(null)}
-          onPointerEnter={() => point(place)}
-          onPointerLeave={() => point(null)}
+          onBlur={() => onPoint(null)}
+          onPointerEnter={() => onPoint(cluster.from)}
+          onPointerLeave={() => onPoint(null)}
           onClick={() => cluster.to > cluster.from && props.onZoom(cluster.from, cluster.to)}
         >
           <Glyph kind={cluster.kind} />
           <Count text={countText(cluster)} />
         </button>
       ))}
-      {open !== undefined && frame !== null && <Tip {...{ cluster: open, frame, placeText }} />}
+      {pointedAt !== null && frame !== null && (
+        <Tip {...{ cluster: pointedAt, frame, placeText }} />
+      )}
     </div>
   );
 }

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useMemo, useRef, useState, type FocusEvent } fr
 import type { Run } from "@/api/types";
 import { placeText } from "@/charts/axes";
 import type { Zoom } from "@/charts/live-curves";
-import { folded, lined, type Cluster, type Frame, type Marker } from "@/charts/markers/folding";
+import { folded, lined, type Frame, type Marker } from "@/charts/markers/folding";
 import { MARKER_COLOURS } from "@/charts/markers/glyph";
 import { MarkerLane } from "@/charts/markers/marker-lane";
 import { Plot } from "@/charts/plot";
@@ -75,6 +75,17 @@ function useFrame() {
 
 const FRAME = ["left", "width", "min", "max"] as const;
 
+/** The places of markers in the frame, and which of them is pointed at. */
+function useClusters(markers: readonly Marker[]) {
+  const [frame, setFrame] = useFrame();
+  const clusters = useMemo(() => (frame === null ? [] : folded(markers, frame)), [markers, frame]);
+  const [pointedFrom, setPointedFrom] = useState<number | null>(null);
+  // A place that another one has taken in is gone without a word.
+  const pointedAt = clusters.find(({ from }) => from === pointedFrom) ?? null;
+  if (pointedFrom !== null && pointedAt === null) setPointedFrom(null);
+  return { frame, setFrame, clusters, pointedAt, setPointedFrom };
+}
+
 /** A part with some room at both sides. */
 function around(from: number, to: number): Zoom {
   const room = (to - from) / 4;
@@ -103,12 +114,7 @@ export function CurveCard(props: CurveCardProps) {
   const height = props.height ?? 190;
   const { arranged } = props;
   const chart = { run: props.run, drawn, view, range: props.range, colour };
-  const [frame, setFrame] = useFrame();
-  const [pointedAt, setPointedAt] = useState<Cluster | null>(null);
-  const clusters = useMemo(
-    () => (frame === null ? [] : folded(props.markers, frame)),
-    [props.markers, frame],
-  );
+  const { frame, setFrame, clusters, pointedAt, setPointedFrom } = useClusters(props.markers);
   const places = useMemo(
     () => lined(clusters, pointedAt).map(({ x, kind }) => ({ x, colour: MARKER_COLOURS[kind] })),
     [clusters, pointedAt],
@@ -153,7 +159,8 @@ export function CurveCard(props: CurveCardProps) {
         <MarkerLane
           clusters={clusters}
           frame={frame}
-          onPoint={setPointedAt}
+          pointedAt={pointedAt}
+          onPoint={setPointedFrom}
           placeText={(x) => placeText(view.axis, x)}
           onZoom={(from, to) => props.onZoom(around(from, to))}
         />
