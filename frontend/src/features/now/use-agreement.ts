@@ -1,8 +1,17 @@
 /** The agreement of a project, asked for again whenever the number of judgments has changed. */
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
 import { agreementQuery } from "@/api/projects";
+
+/** A request that is still answered is not broken off: the service would cancel its job. */
+async function askAgain(client: QueryClient, projectId: string) {
+  const query = agreementQuery(projectId);
+  const isAnswered = client.isFetching({ queryKey: query.queryKey, exact: true }) > 0;
+  await client.invalidateQueries(query, { cancelRefetch: false });
+  // That answer is of the judgments before.
+  if (isAnswered) await client.invalidateQueries(query, { cancelRefetch: false });
+}
 
 /** `judgments`: how many there are; undefined = not known yet. */
 export function useAgreement(projectId: string, judgments: number | undefined) {
@@ -13,8 +22,7 @@ export function useAgreement(projectId: string, judgments: number | undefined) {
     const before = known.current;
     known.current = { projectId, judgments };
     const isOther = before?.projectId === projectId && before.judgments !== judgments;
-    // A request that is still answered is not broken off: the service would cancel its job.
-    if (isOther) void client.invalidateQueries(agreementQuery(projectId), { cancelRefetch: false });
+    if (isOther) void askAgain(client, projectId);
   }, [client, projectId, judgments]);
   return useQuery(agreementQuery(projectId));
 }
