@@ -9,7 +9,7 @@ import { curveOf } from "@/charts/live-curves";
 import { RewardVsKl } from "@/charts/reward-vs-kl";
 import type { Path, PathPoint } from "@/charts/reward-vs-kl-path";
 import { Segmented } from "@/components/segmented";
-import { Failure } from "@/components/states";
+import { Failure, Skeleton } from "@/components/states";
 import { MeasuredApart } from "@/features/compare/measured-apart";
 import { SAME_PROMPT_ID } from "@/features/compare/same-prompt/same-prompt";
 import { useView } from "@/features/compare/view";
@@ -51,7 +51,8 @@ function useKnown(measure: Measure, refetchInterval: number | false) {
   const items = groups.flatMap((one) => one.data?.items ?? []);
   const known = knownOf(runs.data?.series ?? [], items);
   const error = runs.error ?? groups.find((one) => one.error !== null)?.error ?? null;
-  return { known, error };
+  const isLoaded = [runs, ...groups].every((one) => one.data !== undefined);
+  return { known, error, isLoaded };
 }
 
 /** The same, to the last digit. */
@@ -94,7 +95,7 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
   const go = useGo();
   const client = useQueryClient();
   const [problem, setProblem] = useState<unknown>(null);
-  const { known, error } = useKnown(measure, refetchMs);
+  const { known, error, isLoaded } = useKnown(measure, refetchMs);
   const nameOf = (run: string) => runs.get(run)?.name ?? run;
   const drawn = (found: Known) => pathsOf(answer.groups, hidden, measure, found, nameOf);
   const paths = drawn(known);
@@ -107,6 +108,7 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
     document.getElementById(SAME_PROMPT_ID)?.scrollIntoView({ block: "start" });
   };
   if (error !== null) return <Failure error={error} />;
+  if (paths.length === 0 && !isLoaded) return <Skeleton label="Loading reward and KL" />;
   if (paths.length === 0)
     return (
       <p className="small muted missing">
