@@ -19,7 +19,7 @@ import { CurvesTab } from "./curves/curves-tab";
 import { RewardVsKlTab } from "./curves/reward-vs-kl-tab";
 import { RunHeader } from "./header/run-header";
 import { EventsTab } from "./history/events-tab";
-import { LogsTab } from "./logs-tab";
+import { LogsTab } from "./log/logs-tab";
 import { PromptsTab } from "./prompts/prompts-tab";
 import { samplesAddress } from "./samples/samples-address";
 import { SamplesTab } from "./samples/samples-tab";

@@ -1,13 +1,14 @@
 /** What the trainer printed, growing while it prints. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState, type UIEvent } from "react";
 
 import { logQuery } from "@/api/runs";
 import type { LogLine, Run } from "@/api/types";
 import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 
-import { mayMoveOn, noLog } from "./run-status";
+import { followsAfter, type Place } from "./following";
+import { mayMoveOn, noLog } from "../run-status";
 
 const MOST_SHOWN = 5000;
 
@@ -58,6 +59,12 @@ function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
   const [filter, setFilter] = useState("");
   const [isFollowing, setFollowing] = useState(true);
   const box = useRef<HTMLDivElement>(null);
+  const place = useRef<Place | null>(null);
+  const onScroll = ({ currentTarget: at }: UIEvent) => {
+    const next = { top: at.scrollTop, left: at.scrollHeight - at.clientHeight - at.scrollTop };
+    setFollowing(followsAfter(isFollowing, place.current, next));
+    place.current = next;
+  };
   const wanted = filter.trim().toLowerCase();
   const shown = useMemo(
     () =>
@@ -103,7 +110,14 @@ function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
           </label>
         )}
       </header>
-      <div className="log-box" ref={box} tabIndex={0} role="log" aria-label="Log">
+      <div
+        className="log-box"
+        ref={box}
+        tabIndex={0}
+        role="log"
+        aria-label="Log"
+        onScroll={onScroll}
+      >
         {shown.map((line) => (
           <div key={line.number} className={line.stream}>
             <span className="n">{line.attempt}</span>
