@@ -116,14 +116,33 @@ export interface AskedSamples {
   readonly sort: string;
 }
 
+/** Samples with what they are the answer to: a list may stay until the next one is there. */
+export type AnsweredSamples = Samples & { readonly asked: AskedSamples };
+
+const samplesKey = (runId: string, asked: AskedSamples) =>
+  ["run", runId, "samples", asked] as const;
+
 export const samplesQuery = (runId: string, asked: AskedSamples) =>
   queryOptions({
-    queryKey: ["run", runId, "samples", asked],
-    queryFn: ({ signal }) =>
-      request<Samples>(`/runs/${runId}/samples`, { signal, query: { ...asked } }),
+    queryKey: samplesKey(runId, asked),
+    queryFn: async ({ signal, client }): Promise<AnsweredSamples> => {
+      const query = { ...asked };
+      const samples = await request<Samples>(`/runs/${runId}/samples`, { signal, query });
+      if (!isOfNewest(asked) || samples.step === null) return { ...samples, asked };
+      const named = { ...asked, step: samples.step };
+      const answer = { ...samples, asked: named };
+      // Whoever reads on asks for the step by its number: the answer is here.
+      client.setQueryData(samplesKey(runId, named), answer);
+      return answer;
+    },
     // The old list stays until the new one of the same run is there.
-    placeholderData: (before, query) => (query?.queryKey[1] === runId ? before : undefined),
+    placeholderData: (before: AnsweredSamples | undefined, query) =>
+      query?.queryKey[1] === runId ? before : undefined,
+    // What was newest is that no more when somebody comes back.
+    ...(isOfNewest(asked) && { gcTime: 0 }),
   });
+
+const isOfNewest = ({ step, prompt_id }: AskedSamples) => step === null && prompt_id === null;
 
 export const sendToRanking = (runId: string, numbers: readonly number[]) =>
   post<Comparison>(`/runs/${runId}/samples/comparisons`, { numbers });

@@ -2,15 +2,17 @@
 import "./samples.css";
 
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 
-import { samplesQuery, type AskedSamples } from "@/api/runs";
-import type { Run, Samples } from "@/api/types";
+import { samplesQuery, type AnsweredSamples, type AskedSamples } from "@/api/runs";
+import type { Run } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { Empty, Loaded } from "@/components/states";
+import { Empty, Loaded, Skeleton } from "@/components/states";
 import { useView } from "@/features/run/view";
 import { number } from "@/lib/format";
 
 import { isSampler, mayMoveOn } from "../run-status";
+import { heldAfter, isAnswerTo, newerThan, type Held } from "./reading";
 import { rewardOfAll, SampleRow } from "./sample-row";
 import { MEANINGS, shadingOf, type Shading } from "./shades";
 import { ThroughTraining } from "./through-training";
@@ -48,22 +50,55 @@ function Legend({ shading }: { shading: Shading }) {
 
 export function SamplesTab({ run }: { run: Run }) {
   const { search } = useView();
-  const asked = askedOf(search);
+  const [held, setHeld] = useState<Held | null>(null);
+  const wanted = askedOf(search);
+  const isHeld = wanted.step === null && wanted.prompt_id === null && held?.kind === wanted.kind;
+  const asked = isHeld ? { ...wanted, step: held.step } : wanted;
   const query = useQuery(samplesQuery(run.id, asked));
+  const next = query.isPlaceholderData ? held : heldAfter(held, asked, query.data);
+  if (next !== held) setHeld(next);
   return (
     <Loaded query={query} lines={8}>
       {(data) =>
         data.kinds.length === 0 ? (
           <NoSamples run={run} />
         ) : (
-          <section className="card samples">
+          <section className="card samples" aria-busy={query.isPlaceholderData}>
             <Toolbar data={data} asked={asked} />
+            {isHeld && (
+              <Newer
+                step={newerThan(held, data)}
+                onShow={(step) => setHeld({ kind: held.kind, step })}
+              />
+            )}
             <Legend shading={shadingOf(data, search.get("shade"))} />
-            <Found data={data} asked={asked} run={run} />
+            {query.isPlaceholderData && !isAnswerTo(data, asked) ? (
+              <Skeleton label="Loading the samples" lines={8} />
+            ) : (
+              <Found data={data} asked={asked} run={run} />
+            )}
           </section>
         )
       }
     </Loaded>
+  );
+}
+
+/** What was logged while somebody reads comes when they ask for it. */
+function Newer({ step, onShow }: { step: number | null; onShow: (step: number) => void }) {
+  return (
+    <div className={step === null ? "" : "note newer"}>
+      {step !== null && <Icon name="note" />}
+      {/* Said once, however many steps follow. */}
+      <span className="grow" role="status">
+        {step !== null && "These are no longer the newest samples."}
+      </span>
+      {step !== null && (
+        <button type="button" className="btn" onClick={() => onShow(step)}>
+          Show step {number(step)}
+        </button>
+      )}
+    </div>
   );
 }
 
@@ -90,7 +125,7 @@ function noneBecause(run: Run): string {
     : "This run has logged no response so far.";
 }
 
-function Found({ data, asked, run }: { data: Samples; asked: AskedSamples; run: Run }) {
+function Found({ data, asked, run }: { data: AnsweredSamples; asked: AskedSamples; run: Run }) {
   const { search, set } = useView();
   const shading = shadingOf(data, search.get("shade"));
   if (data.items.length === 0) {
@@ -105,7 +140,15 @@ function Found({ data, asked, run }: { data: Samples; asked: AskedSamples; run: 
   }
   if (asked.prompt_id !== null) {
     const onAll = () => set({ prompt: null });
-    return <ThroughTraining run={run} samples={data.items} shading={shading} onAll={onAll} />;
+    return (
+      <ThroughTraining
+        key={asked.prompt_id}
+        run={run}
+        samples={data.items}
+        shading={shading}
+        onAll={onAll}
+      />
+    );
   }
   const onPrompt = (id: string) => set({ prompt: id, step: null });
   const flat = rewardOfAll(data.items);

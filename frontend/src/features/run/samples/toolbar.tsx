@@ -1,10 +1,11 @@
 /** Which samples are shown, in which order, and what their tokens are shaded by. */
-import type { AskedSamples } from "@/api/runs";
+import type { AnsweredSamples, AskedSamples } from "@/api/runs";
 import type { Samples } from "@/api/types";
 import { Segmented } from "@/components/segmented";
 import { useView } from "@/features/run/view";
 import { plural } from "@/lib/format";
 
+import { stepShown } from "./reading";
 import { shadesOf, shadingOf } from "./shades";
 
 const KINDS = [
@@ -12,7 +13,7 @@ const KINDS = [
   ["probe", "Held-out probes"],
 ] as const;
 
-export function Toolbar({ data, asked }: { data: Samples; asked: AskedSamples }) {
+export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSamples }) {
   const { search, set } = useView();
   return (
     <header>
@@ -27,7 +28,11 @@ export function Toolbar({ data, asked }: { data: Samples; asked: AskedSamples })
         />
       )}
       {asked.prompt_id === null && (
-        <StepChooser data={data} onStep={(next) => set({ step: String(next) })} />
+        <StepChooser
+          steps={data.asked.kind === asked.kind ? data.steps : NONE}
+          step={stepShown(data, asked)}
+          onStep={(next) => set({ step: String(next) })}
+        />
       )}
       <Segmented
         label="Shade tokens by"
@@ -53,10 +58,17 @@ export function Toolbar({ data, asked }: { data: Samples; asked: AskedSamples })
   );
 }
 
-function StepChooser({ data, onStep }: { data: Samples; onStep: (step: number) => void }) {
-  const place = data.step === null ? -1 : data.steps.indexOf(data.step);
+const NONE: readonly number[] = [];
+
+function StepChooser(props: {
+  steps: readonly number[];
+  step: number | null;
+  onStep: (step: number) => void;
+}) {
+  const { steps, step: shown, onStep } = props;
+  const place = shown === null ? -1 : steps.indexOf(shown);
   const go = (by: number) => {
-    const step = data.steps[place + by];
+    const step = steps[place + by];
     if (step !== undefined) onStep(step);
   };
   return (
@@ -73,10 +85,10 @@ function StepChooser({ data, onStep }: { data: Samples; onStep: (step: number) =
       <select
         className="input steps-select"
         aria-label="Step"
-        value={data.step ?? ""}
+        value={shown ?? ""}
         onChange={(event) => onStep(Number(event.target.value))}
       >
-        {data.steps.map((step) => (
+        {steps.map((step) => (
           <option key={step} value={step}>
             step {step}
           </option>
@@ -86,7 +98,7 @@ function StepChooser({ data, onStep }: { data: Samples; onStep: (step: number) =
         type="button"
         className="btn icon"
         aria-label="Later step"
-        disabled={place < 0 || place >= data.steps.length - 1}
+        disabled={place < 0 || place >= steps.length - 1}
         onClick={() => go(1)}
       >
         ›

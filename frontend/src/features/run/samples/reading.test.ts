@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+
+import type { AnsweredSamples, AskedSamples } from "@/api/runs";
+
+import { heldAfter, isAnswerTo, newerThan, stepShown } from "./reading";
+
+const NEWEST: AskedSamples = { kind: "rollout", step: null, prompt_id: null, q: "", sort: "order" };
+const answer = (asked: AskedSamples, steps: number[], step: number | null): AnsweredSamples =>
+  ({ asked, steps, step, kinds: ["rollout"], items: [{}] }) as unknown as AnsweredSamples;
+const FIVE = answer({ ...NEWEST, step: 5 }, [0, 5], 5);
+const HELD = { kind: "rollout", step: 5 } as const;
+
+describe("whoever reads the newest samples", () => {
+  it("goes on with them when the run logs more", () => {
+    expect(heldAfter(null, NEWEST, FIVE)).toEqual(HELD);
+    expect(newerThan(HELD, FIVE)).toBeNull();
+    expect(newerThan(HELD, answer({ ...NEWEST, step: 5 }, [0, 5, 10], 5))).toBe(10);
+    expect(newerThan(HELD, answer({ ...NEWEST, step: 5 }, [0, 2], 5))).toBe(2);
+  });
+  it("holds no step that was asked for, of one prompt, of another kind, or of none", () => {
+    expect(heldAfter(null, { ...NEWEST, step: 0 }, FIVE)).toBeNull();
+    expect(heldAfter(HELD, { ...NEWEST, prompt_id: "p" }, FIVE)).toBe(HELD);
+    expect(heldAfter(null, NEWEST, answer(NEWEST, [], null))).toBeNull();
+    expect(heldAfter(null, NEWEST, undefined)).toBeNull();
+    expect(newerThan(HELD, answer({ ...NEWEST, kind: "probe" }, [0, 20], 20))).toBeNull();
+  });
+});
+
+describe("a list that is shown until the next one is there", () => {
+  it("is of the same kind, step and prompt, and has samples", () => {
+    const asked = { ...NEWEST, step: 5 };
+    expect(isAnswerTo(FIVE, { ...asked, q: "yes", sort: "-reward" })).toBe(true);
+    expect(isAnswerTo({ ...FIVE, items: [] }, { ...asked, q: "" })).toBe(false);
+    for (const other of [{ step: 0 }, { prompt_id: "p", step: null }, { kind: "probe" }] as const)
+      expect(isAnswerTo(FIVE, { ...asked, ...other })).toBe(false);
+  });
+  it("does not take back the step that was asked for", () => {
+    expect(stepShown(FIVE, { ...NEWEST, step: 10 })).toBe(10);
+    expect(stepShown(FIVE, NEWEST)).toBe(5);
+    expect(stepShown(FIVE, { ...NEWEST, kind: "probe" })).toBeNull();
+  });
+});
