@@ -7,7 +7,7 @@ from backend.schemas.events import MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.late_answers import LateAnswer
 from tests.e2e.test_pages import barriers
-from tests.e2e.workshop import PROMPT, Workshop
+from tests.e2e.workshop import Workshop
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
