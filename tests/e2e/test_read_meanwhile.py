@@ -32,8 +32,8 @@ def test_samples_stay_under_the_question_that_they_answer(
     workshop.sample(run, step=16, prompt_id=prompts[0], response="said at 16")
     expect(page.get_by_text("These are no longer the newest samples.")).to_be_visible()
     expect(first).to_be_visible()
-    step = page.get_by_role("combobox", name="Step")
-    expect(step).to_have_value("12")
+    chooser = page.get_by_role("combobox", name="Step")
+    expect(chooser).to_have_value("12")
     assert barriers(page, axe) == []
     page.get_by_role("button", name="Show step 16").click()
     expect(page.get_by_text("said at 16")).to_be_visible()
@@ -44,7 +44,7 @@ def test_samples_stay_under_the_question_that_they_answer(
     earlier = page.get_by_role("button", name="Earlier step")
     for _ in range(3):
         earlier.click()
-    expect(step).to_have_value("4")
+    expect(chooser).to_have_value("4")
     expect(page.get_by_text(f"said at 4 to {prompts[0][-6:]}")).to_be_visible()
 
     # Another prompt's samples are not those of this one through training.
