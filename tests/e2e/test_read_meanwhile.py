@@ -119,3 +119,25 @@ def test_curves_are_read_by_the_axis_that_they_lie_on(
     expect(table.get_by_role("columnheader", name="step")).to_be_visible()
     page.get_by_role("img", name="Reward vs KL").press("ArrowRight")
     expect(page.get_by_text("training, step 1: 1 at 0.5")).to_be_visible()
+
+
+def test_a_run_shows_no_curves_of_the_one_that_was_open_before_it(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Read two runs")
+    first, second = workshop.paused_runs(workshop.prepare_run(project), 2)
+    for run, loss in ((first, 0.25), (second, 0.75)):
+        workshop.report(run, *[MetricLine(step=n, time=n, values={"loss": loss}) for n in range(9)])
+    page = open_page(f"/projects/{project}/runs/{first}?form=table")
+    cell = page.get_by_role("region", name="loss").get_by_role("cell")
+    expect(cell.first).to_have_text("0.250")
+    page.evaluate(
+        "to => { history.pushState(null, '', to); dispatchEvent(new PopStateEvent('popstate')) }",
+        f"/projects/{project}/runs/{second}?form=table",
+    )
+    expect(cell.first).to_have_text("0.750")
+    LateAnswer(page, f"**/metrics?runs={first}*")
+    page.go_back()
+    expect(page.get_by_role("heading", name="run 0", exact=True)).to_be_visible()
+    expect(page.get_by_role("status", name="Loading the curves")).to_be_visible()
+    expect(cell).to_have_count(0)

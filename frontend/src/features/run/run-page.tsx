@@ -59,7 +59,7 @@ export function RunPage() {
   return (
     <div className="page run-page">
       <Loaded query={run} lines={8}>
-        {(found) => <LoadedRun run={found} />}
+        {(found) => <LoadedRun key={found.id} run={found} />}
       </Loaded>
     </div>
   );
