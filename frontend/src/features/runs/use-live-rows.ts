@@ -4,22 +4,16 @@
  * Runs that have ended are followed, too, as somebody may queue them again; all tabs of a browser
  * share one stream for all of them.
  */
-import {
-  useQuery,
-  useQueryClient,
-  type InfiniteData,
-  type QueryClient,
-} from "@tanstack/react-query";
+import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 
-import { Problem, untilAnswered } from "@/api/client";
-import { runsByIdQuery } from "@/api/runs";
 import { meQuery } from "@/api/session";
 import { followRun } from "@/api/stream/follow";
 import type { LiveEvent } from "@/api/stream/messages";
-import type { Listing, Run } from "@/api/types";
+import type { Run } from "@/api/types";
 import { isLive } from "@/components/run-list/batches";
 
+import { askAgain, mayBeAskedAgain, type Since } from "./ask-again";
 import { afterAnswer, afterEvent, NOTHING_TOLD, type Told } from "./told";
 
 /** Of one stream; those that go on come first. */
@@ -41,8 +35,7 @@ interface Waiting {
   /** Runs whose curves are no longer those that were loaded, and grew. */
   readonly broken: Set<string>;
   readonly heard: LiveEvent[];
-  /** What runs told since they were asked for anew, until the answer is there. */
-  readonly since: Map<string, LiveEvent[]>;
+  readonly since: Since;
   /** Runs that are followed without a gap, as far as is known. */
   readonly joined: Set<string>;
 }
@@ -54,18 +47,26 @@ const nothingWaits = (): Waiting => ({
 const BREAKS: ReadonlySet<string> = new Set(["rewind", "reset"]);
 const CHANGES: ReadonlySet<string> = new Set(["state", ...BREAKS]);
 
-/** Puts runs that were asked for anew where they stand in the lists. */
-function inPlace(pages: InfiniteData<Listing<Run>> | undefined, found: readonly Run[]) {
-  if (pages === undefined) return undefined;
-  const anew = new Map(found.map((run) => [run.id, run]));
-  const items = (page: Listing<Run>) => page.items.map((run) => anew.get(run.id) ?? run);
-  return { ...pages, pages: pages.pages.map((page) => ({ ...page, items: items(page) })) };
-}
-
 const only = (told: ToldByRun, shown: ReadonlySet<string>): ToldByRun =>
   [...told.keys()].every((runId) => shown.has(runId))
     ? told
     : new Map([...told].filter(([runId]) => shown.has(runId)));
+
+function afterEvents(told: ToldByRun, events: readonly LiveEvent[]): ToldByRun {
+  const after = new Map(told);
+  for (const event of events)
+    after.set(event.run, afterEvent(after.get(event.run) ?? NOTHING_TOLD, event));
+  return after;
+}
+
+/** `answered`: what runs have told since they were asked for. */
+const afterAnswers = (told: ToldByRun, answered: Since): ToldByRun =>
+  new Map([
+    ...told,
+    ...[...answered].map(
+      ([runId, since]) => [runId, afterAnswer(told.get(runId) ?? NOTHING_TOLD, since)] as const,
+    ),
+  ]);
 
 /** The trends of these runs; those that nobody looks at once somebody does. */
 function loadCurvesAgain(client: QueryClient, runIds: ReadonlySet<string>) {
@@ -103,49 +104,26 @@ export function useLiveRows(runs: readonly Run[], columns: string): readonly Liv
     let isBeginning = true;
     let isShown = true;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const askAgain = async () => {
+    const asker = { client, columns, isShown: () => isShown };
+    const askForChanged = async () => {
       const ids = [...changed].filter((id) => shown.has(id));
       changed.clear();
       if (ids.length === 0) return;
-      const mine = new Map(ids.map((id) => [id, [] as LiveEvent[]]));
-      for (const [id, events] of mine) since.set(id, events);
-      const isNewest = (id: string) => since.get(id) === mine.get(id);
-      const retry = untilAnswered(() => isShown);
-      const query = { ...runsByIdQuery(ids, columns), staleTime: 0, retry };
-      // One that is on its way began before the last change.
-      await client.cancelQueries({ queryKey: query.queryKey, exact: true });
-      const answer = await client.fetchQuery(query).catch((problem: unknown) => {
-        // What is refused now is refused again, with all that is asked beside it.
-        if (problem instanceof Problem && problem.isPassing) for (const id of ids) changed.add(id);
-        for (const id of ids) if (isNewest(id)) since.delete(id);
-        throw problem;
-      });
-      const found = answer.filter(({ id }) => isNewest(id));
-      client.setQueriesData<InfiniteData<Listing<Run>>>({ queryKey: ["runs", "pages"] }, (pages) =>
-        inPlace(pages, found),
-      );
-      setTold((before) => {
-        const after = new Map(before);
-        for (const { id } of found)
-          after.set(id, afterAnswer(before.get(id) ?? NOTHING_TOLD, mine.get(id) ?? []));
-        return after;
-      });
-      for (const { id } of found) since.delete(id);
+      try {
+        const answered = await askAgain(asker, ids, since);
+        setTold((before) => afterAnswers(before, answered));
+      } catch (problem) {
+        // The next change asks again.
+        if (mayBeAskedAgain(problem)) for (const id of ids) changed.add(id);
+      }
     };
     const draw = () => {
       timer = undefined;
       const events = waiting.current.heard.splice(0).filter(({ run }) => shown.has(run));
-      if (events.length > 0)
-        setTold((before) => {
-          const after = new Map(before);
-          for (const event of events)
-            after.set(event.run, afterEvent(after.get(event.run) ?? NOTHING_TOLD, event));
-          return after;
-        });
+      if (events.length > 0) setTold((before) => afterEvents(before, events));
       if (broken.size > 0) loadCurvesAgain(client, new Set(broken));
       broken.clear();
-      // Where it fails the next change asks again.
-      if (changed.size > 0) askAgain().catch(() => undefined);
+      void askForChanged();
     };
     const soon = () => {
       timer ??= setTimeout(draw, REDRAW_MS);
