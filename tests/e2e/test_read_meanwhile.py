@@ -40,10 +40,11 @@ def test_samples_stay_under_the_question_that_they_answer(
     expect(page.get_by_text("no longer the newest")).to_have_count(0)
 
     # Three steps back, faster than the answers come.
-    LateAnswer(page, "**/samples?*step=8*")
+    late = LateAnswer(page, "**/samples?*step=8*")
     earlier = page.get_by_role("button", name="Earlier step")
     for _ in range(3):
         earlier.click()
+    late.wait()
     expect(chooser).to_have_value("4")
     expect(page.get_by_text(f"said at 4 to {prompts[0][-6:]}")).to_be_visible()
 
@@ -136,8 +137,9 @@ def test_a_run_shows_no_curves_of_the_one_that_was_open_before_it(
         f"/projects/{project}/runs/{second}?form=table",
     )
     expect(cell.first).to_have_text("0.750")
-    LateAnswer(page, f"**/metrics?runs={first}*")
+    late = LateAnswer(page, f"**/metrics?runs={first}*")
     page.go_back()
+    late.wait()
     expect(page.get_by_role("heading", name="run 0", exact=True)).to_be_visible()
     expect(page.get_by_role("status", name="Loading the curves")).to_be_visible()
     expect(cell).to_have_count(0)
