@@ -11,6 +11,7 @@ import { managesIn, roleIn } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme } from "@/lib/theme";
+import { useBackdrop } from "@/lib/use-backdrop";
 import { useGo } from "@/lib/use-go";
 
 import { pagesFor } from "./nav-pages";
@@ -101,6 +102,7 @@ function useEntries(user: User): { entries: readonly Entry[]; isLoaded: boolean 
 
 export function Palette({ user, onClose }: { user: User; onClose: () => void }) {
   const ref = useRef<HTMLDialogElement>(null);
+  const backdrop = useBackdrop(ref, onClose);
   const [query, setQuery] = useState("");
   // Not its place: a run that comes in meanwhile moves the others.
   const [chosenId, setChosenId] = useState<string | null>(null);
@@ -133,7 +135,7 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
       className="palette"
       aria-label="Search pages, runs and actions"
       onCancel={onClose}
-      onClick={(event) => event.target === ref.current && onClose()}
+      {...backdrop}
     >
       <div className="query">
         <Icon name="search" />

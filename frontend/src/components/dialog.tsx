@@ -1,6 +1,8 @@
 /** A modal on the browser's own dialog element: focus stays inside, Escape closes, focus returns. */
 import { useEffect, useId, useRef, type ReactNode } from "react";
 
+import { useBackdrop } from "@/lib/use-backdrop";
+
 import { Icon } from "./icons";
 
 const FIELDS = ".inside :is(input:not([type='checkbox']), textarea)";
@@ -15,6 +17,7 @@ export function Dialog(props: {
 }) {
   const ref = useRef<HTMLDialogElement>(null);
   const title = useId();
+  const backdrop = useBackdrop(ref, props.onClose);
   useEffect(() => {
     const element = ref.current;
     const before = document.activeElement;
@@ -38,9 +41,7 @@ export function Dialog(props: {
         event.preventDefault();
         props.onClose();
       }}
-      onClick={(event) => {
-        if (event.target === ref.current) props.onClose();
-      }}
+      {...backdrop}
     >
       {/* No header and footer: outside of main these are landmarks of the whole page. */}
       <div className="dialog-head">
