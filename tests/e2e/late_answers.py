@@ -10,15 +10,16 @@ TWO_FRAMES = """() => new Promise((done) =>
 
 
 class LateAnswer:
-    """The answer to the first request to an address with a body that says something.
+    """The answer to the first request to an address, with a method and a body that says something.
 
     The server has done what was asked for, and the page waits.
     """
 
-    def __init__(self, page: Page, address: str, body: str = "") -> None:
+    def __init__(self, page: Page, address: str, body: str = "", *, method: str = "") -> None:
         self._page = page
         self._address = address
         self._body = body
+        self._method = method
         self._kept: tuple[Route, APIResponse] | None = None
         self._is_taken = False
         self._under_way: set[Request] = set()
@@ -28,11 +29,15 @@ class LateAnswer:
         page.route(address, self._take)
 
     def _take(self, route: Route) -> None:
-        if self._is_taken or self._body not in (route.request.post_data or ""):
+        if self._is_taken or not self._is_meant(route.request):
             return route.fallback()
         self._is_taken = True
         self._kept = route, route.fetch()
         return None
+
+    def _is_meant(self, request: Request) -> bool:
+        is_asked = self._method in ("", request.method)
+        return is_asked and self._body in (request.post_data or "")
 
     def wait(self) -> None:
         """Wait until the server has answered."""

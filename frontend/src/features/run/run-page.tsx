@@ -47,6 +47,7 @@ const OF_POLICIES: ReadonlySet<string> = new Set(["frontier", "prompts"]);
 /** States after which the first number may still come. */
 const WAITING = new Set(["queued", "running", "stopping", "paused"]);
 
+/** Keyed by run: what was begun on one, such as notes or an answer on its way, is not another's. */
 export function RunPage() {
   const { runId = "" } = useParams();
   const run = useQuery({

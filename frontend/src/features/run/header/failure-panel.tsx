@@ -112,7 +112,7 @@ const CONFIG_OR_DATA = 2;
 
 /** Queue the same config again; nobody has to know what retry means to press it. */
 function Resume({ run }: { run: Run }) {
-  const again = useRunAction(run.id, (from: "checkpoint" | "start") => retryRun(run.id, from));
+  const again = useRunAction((from: "checkpoint" | "start") => retryRun(run.id, from));
   const mayChange = useMayChange(run.project_id);
   if (!mayChange || !run.allowed.includes("retry")) return null;
   const step = run.pruned_at === null ? run.checkpoint_step : null;

@@ -57,7 +57,7 @@ function CancelDialog(props: { run: Run; onCancelRun: () => void; onClose: () =>
 function Actions({ run }: { run: Run }) {
   const [isAsking, setAsking] = useState(false);
   const isPruned = run.pruned_at !== null;
-  const act = useRunAction(run.id, (verb: Verb) =>
+  const act = useRunAction((verb: Verb) =>
     verb === "retry" && isPruned ? retryRun(run.id, "start") : applyVerb(run.id, verb),
   );
   const isOffered: Partial<Record<Verb, boolean>> = {

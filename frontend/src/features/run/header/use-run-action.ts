@@ -4,12 +4,12 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { runQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 
-export function useRunAction<Input>(runId: string, ask: (input: Input) => Promise<Run>) {
+export function useRunAction<Input>(ask: (input: Input) => Promise<Run>) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: ask,
     onSuccess: (changed) => {
-      client.setQueryData(runQuery(runId).queryKey, changed);
+      client.setQueryData(runQuery(changed.id).queryKey, changed);
       void client.invalidateQueries({ queryKey: ["runs"] });
     },
   });

@@ -1,0 +1,91 @@
+"""What somebody types or asks for reaches what it was meant for, whatever comes meanwhile."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.conftest import OpenPage
+from tests.e2e.late_answers import LateAnswer
+from tests.e2e.test_pages import barriers
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+
+def two_runs(workshop: Workshop, project: str) -> list[str]:
+    """The ids of two runs that have succeeded, called first and second."""
+    like = workshop.get(f"/runs/{workshop.prepare_run(project)}")
+    return workshop.runs_like(like, dict.fromkeys(("first", "second"), like["config"]))
+
+
+def change(workshop: Workshop, path: str, body: dict[str, Any]) -> Any:
+    """Change something as somebody else does."""
+    answer = workshop.client.patch(path, json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def look_again(page: Page) -> None:
+    """Come back to the page from another window, when what it shows is ten seconds old."""
+    page.clock.fast_forward(11_000)
+    page.evaluate("window.dispatchEvent(new Event('visibilitychange'))")
+
+
+def go_to(page: Page, run: str) -> None:
+    """Open a run by the palette."""
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search").fill(run)
+    expect(page.get_by_role("option", name=f"{run} run,")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=run, exact=True)).to_be_visible()
+
+
+def select_past_the_edge(page: Page, field: Locator) -> None:
+    """Select the text of a field with the mouse, and let go outside the dialog."""
+    box = field.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 100, 880, steps=3)
+    page.mouse.up()
+
+
+def test_what_was_begun_on_a_run_stays_with_that_run(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Begun on a run")
+    first, second = two_runs(workshop, project)
+    page = open_page(f"/projects/{project}/runs/{second}")
+    expect(page.get_by_role("heading", name="second", exact=True)).to_be_visible()
+    page.keyboard.press("Control+k")
+    search = page.get_by_role("combobox", name="Search")
+    search.fill("first")
+    select_past_the_edge(page, search)
+    expect(search).to_be_visible()
+    page.keyboard.press("Escape")
+    go_to(page, "first")
+    page.get_by_role("button", name="Add notes").click()
+    page.get_by_label("Notes in markdown").fill("of the first")
+    late = LateAnswer(page, f"**/runs/{first}/archive")
+    page.get_by_role("button", name="Archive").click()
+    late.wait()
+    page.get_by_role("heading", name="first", exact=True).click()
+
+    go_to(page, "second")
+    expect(page.get_by_label("Notes in markdown")).to_have_count(0)
+    late.come()
+
+    expect(page.get_by_role("heading", name="second", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Archive")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="first", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Restore")).to_be_visible()
+
+
+def an_experiment(workshop: Workshop, name: str) -> tuple[str, str]:
+    """The ids of two runs' experiment and its project."""
+    project = workshop.new_project(name)
+    made = workshop.post("/experiments", {"project_id": project, "name": "Does it help?"})["id"]
+    workshop.post(f"/experiments/{made}/runs", {"run_ids": two_runs(workshop, project)})
+    return str(made), project
