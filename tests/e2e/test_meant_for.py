@@ -83,6 +83,37 @@ def test_what_was_begun_on_a_run_stays_with_that_run(
     expect(page.get_by_role("button", name="Restore")).to_be_visible()
 
 
+def test_trying_again_changes_the_runs_that_were_chosen(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Chosen then")
+    first, second = two_runs(workshop, project)
+    page = open_page(f"/projects/{project}/runs")
+    busy = {"title": "Busy", "status": 503, "detail": "the store is away"}
+    page.route("**/api/v1/runs", lambda route: route.fulfill(status=503, json=busy))
+    page.get_by_role("checkbox", name="Choose first").click()
+    page.get_by_role("button", name="Tag…").click()
+    dialog = page.get_by_role("dialog", name="Tag 1 run")
+    dialog.get_by_label("Tag", exact=True).fill("baseline")
+    dialog.get_by_role("button", name="Add the tag").click()
+    expect(dialog.get_by_text("The store is away")).to_be_visible()
+    page.mouse.click(5, 450)
+    expect(dialog).to_have_count(0)
+    page.get_by_role("checkbox", name="Choose first").click()
+    page.get_by_role("checkbox", name="Choose second").click()
+    page.unroute("**/api/v1/runs")
+
+    page.get_by_role("button", name="Try again").click()
+
+    expect(page.locator("tr", has_text="first").get_by_text("baseline")).to_be_visible()
+    tags = [workshop.get(f"/runs/{run}")["tags"] for run in (first, second)]
+    assert tags == [["baseline"], []]
+    # The browser tells of every refusal.
+    complaints = open_page.complaints  # type: ignore[attr-defined]
+    assert all("503" in text for text in complaints), complaints
+    complaints.clear()
+
+
 def an_experiment(workshop: Workshop, name: str) -> tuple[str, str]:
     """The ids of two runs' experiment and its project."""
     project = workshop.new_project(name)

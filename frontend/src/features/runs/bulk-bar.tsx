@@ -1,23 +1,40 @@
 /** What can be done to the chosen runs. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 
-import { experimentsQuery } from "@/api/experiments";
-import { applyVerb, changeRuns, runKeysQuery } from "@/api/runs";
-import type { Run, RunsChange } from "@/api/types";
-import { Dialog } from "@/components/dialog";
-import { Icon } from "@/components/icons";
+import { applyVerb, changeRuns } from "@/api/runs";
+import type { Run } from "@/api/types";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { plural } from "@/lib/format";
+
+import {
+  CancelDialog,
+  ExperimentDialog,
+  isCancellable,
+  TagDialog,
+  type Change,
+} from "./bulk-dialogs";
 
 /** Of the comparison; more would be no picture. */
 const MOST_COMPARED = 100;
 /** Of one request. */
 const MOST_CHANGED = 500;
 
-type Change = Partial<RunsChange>;
+/** A dialog that is open, with the runs that were chosen when it was opened. */
+interface Opened {
+  readonly kind: "tag" | "experiment" | "cancel";
+  readonly runs: readonly Run[];
+}
+
+/** A change with its runs: trying again changes these, whichever are chosen by then. */
+interface Asked {
+  readonly runIds: readonly string[];
+  readonly change: Change;
+  /** The dialog that asked. */
+  readonly by: Opened | null;
+}
 
 /** Cancels one after the other; says how many could not be. */
 async function cancelAll(runs: readonly Run[]): Promise<void> {
@@ -34,6 +51,23 @@ async function cancelAll(runs: readonly Run[]): Promise<void> {
     );
 }
 
+/** `onDone`: a dialog that was opened while an earlier change was on its way stays open. */
+function useBulkChange(onDone: (by: Opened | null) => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: ({ runIds, change }: Asked) => changeRuns({ run_ids: [...runIds], ...change }),
+    onSuccess: async (_, { by }) => {
+      onDone(by);
+      await Promise.all(
+        ["runs", "run-keys"].map((key) => client.invalidateQueries({ queryKey: [key] })),
+      );
+    },
+  });
+}
+
+const idsOf = (runs: readonly Run[]) => runs.map(({ id }) => id);
+
+/** Shown also when no run is chosen any more: a dialog may be open, and an answer on its way. */
 export function BulkBar(props: {
   projectId: string;
   /** The chosen runs that are on screen. */
@@ -41,28 +75,114 @@ export function BulkBar(props: {
   mayChange: boolean;
   onClear: () => void;
 }) {
-  const { projectId, runs, onClear } = props;
+  const { projectId, runs } = props;
   const client = useQueryClient();
-  const [asked, setAsked] = useState<"tag" | "experiment" | "cancel" | null>(null);
-  const close = () => setAsked(null);
-  const onSuccess = () => client.invalidateQueries({ queryKey: ["runs"] });
-  const ids = runs.map(({ id }) => id);
-  const change = useMutation({
-    mutationFn: (body: Change) => changeRuns({ run_ids: ids, ...body }),
-    onSuccess: async () => {
-      close();
-      await Promise.all([onSuccess(), client.invalidateQueries({ queryKey: ["run-keys"] })]);
-    },
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const change = useBulkChange((by) => setOpened((now) => (now === by ? null : now)));
+  const cancel = useMutation({
+    mutationFn: cancelAll,
+    onSettled: () => client.invalidateQueries({ queryKey: ["runs"] }),
   });
-  const cancel = useMutation({ mutationFn: cancelAll, onSettled: onSuccess });
-  const cancellable = runs.filter(({ allowed }) => allowed.includes("cancel"));
-  const archivable = runs.filter(
+  const ask = (asked: Opened) => (wanted: Change) =>
+    change.mutate({ runIds: idsOf(asked.runs), change: wanted, by: asked });
+  const isOfDialog = opened !== null && change.variables?.by === opened;
+  const isRefused = (change.isError && !isOfDialog) || cancel.isError;
+  const clear = () => {
+    props.onClear();
+    if (change.isError) change.reset();
+    if (cancel.isError) cancel.reset();
+  };
+  return (
+    <>
+      {(runs.length > 0 || isRefused) && (
+        <section className="bulk-bar" aria-label="Chosen runs">
+          {runs.length > 0 && (
+            <Actions
+              {...props}
+              isPending={change.isPending}
+              onOpen={(kind) => setOpened({ kind, runs })}
+              onChange={(wanted) =>
+                change.mutate({ runIds: idsOf(runs), change: wanted, by: null })
+              }
+            />
+          )}
+          <button type="button" className="btn ghost" onClick={clear}>
+            Clear
+          </button>
+          {!isOfDialog && <RefusedChange asked={change} runs={runs} />}
+          <Refused asked={cancel} />
+        </section>
+      )}
+      {opened !== null && (
+        <OpenedDialog
+          opened={opened}
+          projectId={projectId}
+          isPending={change.isPending}
+          refused={isOfDialog && <Refused asked={change} />}
+          onChange={ask(opened)}
+          onCancelRuns={cancel.mutate}
+          onClose={() => setOpened(null)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Says which runs it is about, where others are chosen by now. */
+function RefusedChange(props: { asked: ReturnType<typeof useBulkChange>; runs: readonly Run[] }) {
+  const { asked, runs } = props;
+  const runIds = asked.variables?.runIds ?? [];
+  const areChosen = runIds.join() === idsOf(runs).join();
+  return (
+    <>
+      {asked.isError && !areChosen && (
+        <span className="small muted">For the {plural(runIds.length, "run")} chosen before:</span>
+      )}
+      <Refused asked={asked} />
+    </>
+  );
+}
+
+function OpenedDialog(
+  props: {
+    opened: Opened;
+    onCancelRuns: (runs: readonly Run[]) => void;
+  } & Omit<Parameters<typeof TagDialog>[0], "runs">,
+) {
+  const { opened, onCancelRuns, ...rest } = props;
+  const { kind, runs } = opened;
+  if (kind === "tag") return <TagDialog {...rest} runs={runs} />;
+  if (kind === "experiment") return <ExperimentDialog {...rest} runs={runs} />;
+  return (
+    <CancelDialog
+      runs={runs}
+      onClose={rest.onClose}
+      onCancelRuns={(cancellable) => {
+        rest.onClose();
+        onCancelRuns(cancellable);
+      }}
+    />
+  );
+}
+
+function Actions(props: {
+  projectId: string;
+  runs: readonly Run[];
+  mayChange: boolean;
+  isPending: boolean;
+  onOpen: (kind: Opened["kind"]) => void;
+  onChange: (change: Change) => void;
+}) {
+  const { projectId, runs, onOpen } = props;
+  const ids = idsOf(runs);
+  const cancellable = runs.filter(isCancellable);
+  const areArchived = runs.every((run) => run.archived_at !== null);
+  const mayArchive = runs.every(
     (run) => run.allowed.includes("archive") && run.archived_at === null,
   );
-  const areArchived = runs.every((run) => run.archived_at !== null);
-  const isTooMany = ids.length > MOST_CHANGED;
+  const isTooEarly = !areArchived && !mayArchive;
   return (
-    <section className="bulk-bar" aria-label="Chosen runs">
+    <>
       <span className="nowrap" role="status">
         {plural(runs.length, "run")} chosen
       </span>
@@ -71,196 +191,34 @@ export function BulkBar(props: {
           Compare {plural(runs.length, "run")}
         </Link>
       )}
-      {!props.mayChange ? null : isTooMany ? (
+      {!props.mayChange ? null : ids.length > MOST_CHANGED ? (
         <span className="small muted">Choose at most {MOST_CHANGED} to change them.</span>
       ) : (
         <>
-          <button type="button" className="btn" onClick={() => setAsked("tag")}>
+          <button type="button" className="btn" onClick={() => onOpen("tag")}>
             Tag…
           </button>
-          <button type="button" className="btn" onClick={() => setAsked("experiment")}>
+          <button type="button" className="btn" onClick={() => onOpen("experiment")}>
             Experiment…
           </button>
           <PendingButton
-            isPending={change.isPending || (!areArchived && archivable.length < runs.length)}
+            isPending={props.isPending || isTooEarly}
             title={
-              !areArchived && archivable.length < runs.length
+              isTooEarly
                 ? "Only runs that are over and not archived yet can be archived."
                 : undefined
             }
-            onPress={() => change.mutate({ archived: !areArchived })}
+            onPress={() => props.onChange({ archived: !areArchived })}
           >
             {areArchived ? "Restore" : "Archive"}
           </PendingButton>
           {cancellable.length > 0 && (
-            <button type="button" className="btn danger" onClick={() => setAsked("cancel")}>
+            <button type="button" className="btn danger" onClick={() => onOpen("cancel")}>
               Cancel {plural(cancellable.length, "run")}…
             </button>
           )}
         </>
       )}
-      <button type="button" className="btn ghost" onClick={onClear}>
-        Clear
-      </button>
-      <Refused asked={change} />
-      <Refused asked={cancel} />
-      {asked === "tag" && (
-        <TagDialog
-          projectId={projectId}
-          runs={runs}
-          isPending={change.isPending}
-          onTag={change.mutate}
-          onClose={close}
-        />
-      )}
-      {asked === "experiment" && (
-        <ExperimentDialog
-          projectId={projectId}
-          n={runs.length}
-          isPending={change.isPending}
-          onChoose={(experimentId) => change.mutate({ experiment_id: experimentId })}
-          onClose={close}
-        />
-      )}
-      {asked === "cancel" && (
-        <Dialog
-          title={`Cancel ${plural(cancellable.length, "run")}?`}
-          onClose={close}
-          footer={
-            <>
-              <button type="button" className="btn" onClick={close}>
-                Keep them
-              </button>
-              <button
-                type="button"
-                className="btn danger"
-                onClick={() => {
-                  close();
-                  cancel.mutate(cancellable);
-                }}
-              >
-                <Icon name="stop" /> Cancel {plural(cancellable.length, "run")}
-              </button>
-            </>
-          }
-        >
-          <p>
-            Running runs stop at their next safe point. Those that train write a checkpoint first;
-            generate and evaluate runs lose their work so far. Retry queues a cancelled run again.
-            {cancellable.length < runs.length &&
-              ` ${plural(runs.length - cancellable.length, "chosen run")} cannot be cancelled.`}
-          </p>
-        </Dialog>
-      )}
-    </section>
-  );
-}
-
-function TagDialog(props: {
-  projectId: string;
-  runs: readonly Run[];
-  isPending: boolean;
-  onTag: (change: Change) => void;
-  onClose: () => void;
-}) {
-  const { runs, onTag, isPending } = props;
-  const [text, setText] = useState("");
-  const known = useQuery(runKeysQuery(props.projectId)).data?.tags ?? [];
-  const held = [...new Set(runs.flatMap(({ tags }) => tags))];
-  const tag = text.trim();
-  return (
-    <Dialog
-      title={`Tag ${plural(runs.length, "run")}`}
-      onClose={props.onClose}
-      footer={
-        <PendingButton
-          className="btn primary"
-          isPending={isPending || tag === ""}
-          onPress={() => onTag({ add_tags: [tag] })}
-        >
-          Add the tag
-        </PendingButton>
-      }
-    >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (tag !== "" && !isPending) onTag({ add_tags: [tag] });
-        }}
-      >
-        <input
-          className="input"
-          aria-label="Tag"
-          placeholder="Such as baseline"
-          list="known-tags"
-          maxLength={200}
-          value={text}
-          onChange={({ target }) => setText(target.value)}
-        />
-        <datalist id="known-tags">
-          {known.map((one) => (
-            <option key={one} value={one} />
-          ))}
-        </datalist>
-      </form>
-      {held.length > 0 && (
-        <div className="held-tags">
-          <p className="small muted">Remove from all of them:</p>
-          <div className="row">
-            {held.map((one) => (
-              <PendingButton
-                key={one}
-                className="tag"
-                aria-label={`Remove the tag ${one}`}
-                isPending={isPending}
-                onPress={() => onTag({ remove_tags: [one] })}
-              >
-                {one} <Icon name="close" />
-              </PendingButton>
-            ))}
-          </div>
-        </div>
-      )}
-    </Dialog>
-  );
-}
-
-function ExperimentDialog(props: {
-  projectId: string;
-  n: number;
-  isPending: boolean;
-  onChoose: (experimentId: string | null) => void;
-  onClose: () => void;
-}) {
-  const experiments = useQuery(experimentsQuery(props.projectId)).data?.items ?? [];
-  const [chosen, setChosen] = useState("");
-  return (
-    <Dialog
-      title={`Put ${plural(props.n, "run")} into an experiment`}
-      onClose={props.onClose}
-      footer={
-        <PendingButton
-          className="btn primary"
-          isPending={props.isPending}
-          onPress={() => props.onChoose(chosen === "" ? null : chosen)}
-        >
-          {chosen === "" ? "Take them out" : "Put them there"}
-        </PendingButton>
-      }
-    >
-      <select
-        className="input"
-        aria-label="Experiment"
-        value={chosen}
-        onChange={({ target }) => setChosen(target.value)}
-      >
-        <option value="">No experiment</option>
-        {experiments.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </Dialog>
+    </>
   );
 }

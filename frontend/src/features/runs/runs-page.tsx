@@ -224,14 +224,12 @@ export function RunsPage() {
         )}
         {!isWrong && <End pages={pages} n={rows.length} isFiltered={isFiltered} />}
       </section>
-      {chosen.length > 0 && (
-        <BulkBar
-          projectId={projectId}
-          runs={chosen}
-          mayChange={mayChange}
-          onClear={() => setSelection(NOTHING)}
-        />
-      )}
+      <BulkBar
+        projectId={projectId}
+        runs={chosen}
+        mayChange={mayChange}
+        onClear={() => setSelection(NOTHING)}
+      />
       {opened === "columns" && (
         <ColumnsMenu
           projectId={projectId}
