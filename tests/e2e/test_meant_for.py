@@ -83,6 +83,41 @@ def test_what_was_begun_on_a_run_stays_with_that_run(
     expect(page.get_by_role("button", name="Restore")).to_be_visible()
 
 
+def test_a_late_answer_closes_nothing_but_what_asked_for_it(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Closes nothing else")
+    first, second = two_runs(workshop, project)
+    page = open_page(f"/projects/{project}/runs")
+    page.get_by_role("button", name="Edit the name and tags of first").click()
+    page.get_by_label("Name of first").fill("renamed")
+    late = LateAnswer(page, f"**/runs/{first}", method="PATCH")
+    page.keyboard.press("Enter")
+    late.wait()
+    page.get_by_role("button", name="Edit the name and tags of second").click()
+    page.get_by_label("Tags of second").fill("mine")
+    late.come()
+    expect(page.get_by_role("link", name="renamed")).to_be_visible()
+    expect(page.get_by_label("Tags of second")).to_have_value("mine")
+    page.keyboard.press("Escape")
+
+    page.get_by_role("checkbox", name="Choose renamed").click()
+    page.get_by_role("checkbox", name="Choose second").click()
+    late = LateAnswer(page, "**/api/v1/runs", '"archived"')
+    page.get_by_role("button", name="Archive").click()
+    late.wait()
+    page.get_by_role("button", name="Tag…").click()
+    tag = page.get_by_role("dialog", name="Tag 2 runs").get_by_label("Tag", exact=True)
+    tag.fill("baseline")
+    late.come()
+    expect(page.get_by_role("link", name="renamed")).to_have_count(0)
+    expect(tag).to_have_value("baseline")
+    select_past_the_edge(page, tag)
+    page.get_by_role("button", name="Add the tag").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert [workshop.get(f"/runs/{run}")["tags"] for run in (first, second)] == [["baseline"]] * 2
+
+
 def test_trying_again_changes_the_runs_that_were_chosen(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
@@ -120,3 +155,49 @@ def an_experiment(workshop: Workshop, name: str) -> tuple[str, str]:
     made = workshop.post("/experiments", {"project_id": project, "name": "Does it help?"})["id"]
     workshop.post(f"/experiments/{made}/runs", {"run_ids": two_runs(workshop, project)})
     return str(made), project
+
+
+def test_what_is_typed_while_an_experiment_is_saved_stays(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    experiment, project = an_experiment(workshop, "Typed meanwhile")
+    address = f"**/experiments/{experiment}"
+    page = open_page(f"/projects/{project}/experiments/{experiment}")
+    page.get_by_role("button", name="Edit").click()
+    notes = page.get_by_role("textbox", name="Notes")
+    notes.fill("one")
+    late = LateAnswer(page, address, method="PATCH")
+    page.get_by_role("button", name="Save", exact=True).click()
+    late.wait()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Edit").click()
+    notes.fill("two")
+    late.come()
+    expect(notes).to_have_value("two")
+    page.reload()
+    page.get_by_role("button", name="Edit").click()
+    expect(notes).to_have_value("two")
+    page.get_by_role("button", name="Cancel").click()
+
+    page.get_by_role("button", name="Edit").click()
+    late = LateAnswer(page, address, method="PATCH")
+    notes.fill("three")
+    page.get_by_role("button", name="Save", exact=True).click()
+    late.wait()
+    notes.fill("three and more")
+    late.come()
+    expect(notes).to_have_value("three and more")
+    assert workshop.get(f"/experiments/{experiment}")["notes"] == "three"
+
+    change(workshop, f"/experiments/{experiment}", {"revision": 3, "question": "Theirs?"})
+    late = LateAnswer(page, address, method="GET")
+    page.get_by_role("button", name="Save", exact=True).click()
+    late.wait()
+    notes.fill("three and more and more")
+    late.come()
+    expect(page.get_by_text("Somebody changed this experiment while you wrote.")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Question")).to_have_value("Theirs?")
+    expect(notes).to_have_value("three and more and more")
+    complaints = open_page.complaints  # type: ignore[attr-defined]
+    assert all("409" in text for text in complaints), complaints
+    complaints.clear()

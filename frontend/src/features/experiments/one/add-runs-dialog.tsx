@@ -1,5 +1,5 @@
 /** Runs of the project that can join an experiment: found by name, chosen, added at once. */
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { addRuns, experimentQuery } from "@/api/experiments";
@@ -12,6 +12,7 @@ import { Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { MethodName } from "@/components/text/names";
 import { plural } from "@/lib/format";
+import { useSending } from "@/lib/use-sending";
 
 const MOST_LISTED = 50;
 const MOST_ADDED = 100;
@@ -43,14 +44,16 @@ export function AddRunsDialog(props: { experiment: Experiment; onClose: () => vo
     ...runsQuery({ project_id: experiment.project_id, q: text.trim(), limit: MOST_LISTED }),
     placeholderData: keepPreviousData,
   });
-  const adding = useMutation({
-    mutationFn: (runIds: readonly string[]) => addRuns(experiment.id, runIds),
-    onSuccess: async (answer) => {
-      client.setQueryData(experimentQuery(experiment.id).queryKey, answer);
-      await client.invalidateQueries({ queryKey: ["experiments", experiment.project_id] });
-      onClose();
+  const adding = useSending(
+    {
+      mutationFn: (runIds: readonly string[]) => addRuns(experiment.id, runIds),
+      onSuccess: async (answer) => {
+        client.setQueryData(experimentQuery(experiment.id).queryKey, answer);
+        await client.invalidateQueries({ queryKey: ["experiments", experiment.project_id] });
+      },
     },
-  });
+    onClose,
+  );
   const choose = (id: string) =>
     setChosen(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
   return (

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import { draftOf, dropDraft, keepDraft } from "./draft";
+import { draftOf, dropDraft, dropSent, keepDraft } from "./draft";
 import type { Texts } from "./texts";
 
 const from: Texts = { name: "n", question: "q", hypothesis: "", conclusion: "", notes: "" };
@@ -42,6 +42,14 @@ describe("a draft", () => {
 
   it("of another version is none", () => {
     localStorage.setItem("podium.experiment.user_a.experiment_1", '{"typed": {}}');
+    expect(draftOf(whose)).toBeNull();
+  });
+
+  it("is dropped when it was sent, unless more was typed since", () => {
+    keepDraft(whose, { typed: { ...typed, question: "since" }, from, revision: 3 });
+    dropSent(whose, typed);
+    expect(draftOf(whose)?.typed.question).toBe("since");
+    dropSent(whose, { ...typed, question: "since" });
     expect(draftOf(whose)).toBeNull();
   });
 });

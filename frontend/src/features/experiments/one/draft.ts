@@ -39,4 +39,10 @@ export function keepDraft(whose: Whose, { typed, from, revision }: Draft): void 
   else write(localStorage, keyOf(whose), { typed, from, revision });
 }
 
+/** Drop what was sent, and nothing that was typed since. */
+export function dropSent(whose: Whose, sent: Texts): void {
+  const kept = draftOf(whose);
+  if (kept !== null && Object.keys(changesOf(kept.typed, sent)).length === 0) dropDraft(whose);
+}
+
 export const dropDraft = (whose: Whose): void => remove(localStorage, keyOf(whose));

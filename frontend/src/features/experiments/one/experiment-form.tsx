@@ -1,6 +1,6 @@
 /** The texts of an experiment as they are written; nobody's change is overwritten unseen. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
 
 import { Problem } from "@/api/client";
 import { changeExperiment, experimentQuery } from "@/api/experiments";
@@ -12,8 +12,9 @@ import { Segmented } from "@/components/segmented";
 import { Failure } from "@/components/states";
 import { Markdown } from "@/components/text/markdown";
 import { PlainText } from "@/components/text/plain-text";
+import { useSending } from "@/lib/use-sending";
 
-import { draftOf, dropDraft, keepDraft } from "./draft";
+import { draftOf, dropDraft, dropSent, keepDraft } from "./draft";
 import { changesOf, FIELDS, rebased, textsOf, type Texts } from "./texts";
 
 interface TextField {
@@ -121,6 +122,9 @@ function Newer(props: { newest: Texts; typed: Texts; before: Texts }) {
   );
 }
 
+const changeOf = (typed: Texts, from: Experiment) =>
+  changesOf({ ...typed, name: typed.name.trim() }, textsOf(from));
+
 export function ExperimentForm(props: { experiment: Experiment; onClose: () => void }) {
   const { experiment, onClose } = props;
   const client = useQueryClient();
@@ -140,31 +144,44 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
     onClose();
   };
   const query = experimentQuery(experiment.id);
-  const saving = useMutation({
-    mutationFn: (change: Partial<Texts>) =>
-      changeExperiment(experiment.id, { revision: from.revision, ...change }),
-    onSuccess: async (saved) => {
-      client.setQueryData(query.queryKey, saved);
-      await client.invalidateQueries({ queryKey: ["experiments", experiment.project_id] });
-      close();
-    },
-    onError: async (error) => {
-      if (!(error instanceof Problem && error.status === 409)) return;
-      const newest = await client.fetchQuery({ ...query, staleTime: 0 });
-      setTyped(rebased(typed, textsOf(from), textsOf(newest)));
-      setBefore(textsOf(from));
-      setFrom(newest);
-    },
+  const latest = useRef(typed);
+  useEffect(() => {
+    latest.current = typed;
   });
+  const saving = useSending(
+    {
+      mutationFn: (sent: Texts) =>
+        changeExperiment(experiment.id, { revision: from.revision, ...changeOf(sent, from) }),
+      onSuccess: async (saved, sent) => {
+        client.setQueryData(query.queryKey, saved);
+        dropSent([userId, experiment.id], sent);
+        await client.invalidateQueries({ queryKey: ["experiments", experiment.project_id] });
+      },
+      onError: async (error) => {
+        if (!(error instanceof Problem && error.status === 409)) return;
+        const newest = await client.fetchQuery({ ...query, staleTime: 0 });
+        // More may have been typed while it was fetched.
+        setTyped((now) => rebased(now, textsOf(from), textsOf(newest)));
+        setBefore(textsOf(from));
+        setFrom(newest);
+      },
+    },
+    (saved, sent) => {
+      if (Object.keys(changesOf(latest.current, sent)).length === 0) return onClose();
+      setTyped((now) => rebased(now, sent, textsOf(saved)));
+      setFrom(saved);
+    },
+  );
   const isConflict = saving.error instanceof Problem && saving.error.status === 409;
-  const set = (name: keyof Texts) => (value: string) => setTyped({ ...typed, [name]: value });
+  const set = (name: keyof Texts) => (value: string) =>
+    setTyped((now) => ({ ...now, [name]: value }));
   return (
     <form
       className="card padded form"
       aria-label="Experiment"
       onSubmit={(event) => {
         event.preventDefault();
-        saving.mutate(changesOf({ ...typed, name: typed.name.trim() }, textsOf(from)));
+        saving.mutate(typed);
       }}
     >
       {draft !== null && (
@@ -190,6 +207,11 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
         <button type="button" className="btn" onClick={close}>
           Cancel
         </button>
+        {saving.isSuccess && (
+          <span className="small muted" role="status">
+            Saved, except what you have typed since.
+          </span>
+        )}
       </div>
     </form>
   );

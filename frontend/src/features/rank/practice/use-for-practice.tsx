@@ -1,5 +1,5 @@
 /** For who leads: the comparison on screen becomes practice, with the ranking on screen expected. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { Fragment, useState } from "react";
 
 import { addToPractice } from "@/api/practice";
@@ -7,6 +7,7 @@ import type { Assignment } from "@/api/types";
 import { Dialog } from "@/components/dialog";
 import { ExplanationField } from "@/components/form/explanation-field";
 import { Failure } from "@/components/states";
+import { useSending } from "@/lib/use-sending";
 
 import { isComplete } from "../criteria/steps";
 import { draftOf, dropDraft } from "../leases/drafts";
@@ -58,21 +59,23 @@ function PracticeDialog(props: {
   const { id: comparisonId, responses } = assignment.comparison;
   const [explanation, setExplanation] = useState("");
   const client = useQueryClient();
-  const saving = useMutation({
-    mutationFn: () => {
-      const ids = responses.map((response) => response.id);
-      return addToPractice(projectId, comparisonId, {
-        expected: { ...judgmentOf(expected, ids), revise: false },
-        explanation,
-      });
+  const saving = useSending(
+    {
+      mutationFn: (explanation: string) => {
+        const ids = responses.map((response) => response.id);
+        return addToPractice(projectId, comparisonId, {
+          expected: { ...judgmentOf(expected, ids), revise: false },
+          explanation,
+        });
+      },
+      onSuccess: async () => {
+        dropDraft(assignment.id);
+        await client.invalidateQueries({ queryKey: ["project", projectId] });
+        props.onUsed(assignment.id);
+      },
     },
-    onSuccess: async () => {
-      dropDraft(assignment.id);
-      await client.invalidateQueries({ queryKey: ["project", projectId] });
-      props.onClose();
-      props.onUsed(assignment.id);
-    },
-  });
+    props.onClose,
+  );
   const isReady = ordersPairs(expected);
   return (
     <Dialog
@@ -83,7 +86,7 @@ function PracticeDialog(props: {
           type="button"
           className="btn primary"
           disabled={!isReady || saving.isPending}
-          onClick={() => saving.mutate()}
+          onClick={() => saving.mutate(explanation)}
         >
           Use for practice
         </button>

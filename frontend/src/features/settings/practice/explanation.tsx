@@ -1,5 +1,5 @@
 /** Why a practice comparison is ranked as expected, and the form that says it in other words. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { explainPractice } from "@/api/practice";
@@ -7,6 +7,7 @@ import type { PracticeComparison } from "@/api/types";
 import { ExplanationField } from "@/components/form/explanation-field";
 import { Refused } from "@/components/refused";
 import { Markdown } from "@/components/text/markdown";
+import { useSending } from "@/lib/use-sending";
 
 export function Explanation({ projectId, item }: { projectId: string; item: PracticeComparison }) {
   const [isOpen, setOpen] = useState(false);
@@ -31,14 +32,14 @@ function ExplanationForm(props: {
   const { projectId, item, onClose } = props;
   const [text, setText] = useState(item.explanation);
   const client = useQueryClient();
-  const saving = useMutation({
-    mutationFn: (explanation: string) =>
-      explainPractice(projectId, item.comparison.id, explanation),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: ["project", projectId, "practice"] });
-      onClose();
+  const saving = useSending(
+    {
+      mutationFn: (explanation: string) =>
+        explainPractice(projectId, item.comparison.id, explanation),
+      onSuccess: () => client.invalidateQueries({ queryKey: ["project", projectId, "practice"] }),
     },
-  });
+    onClose,
+  );
   return (
     <form
       className="form"
