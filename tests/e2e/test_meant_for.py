@@ -201,3 +201,22 @@ def test_what_is_typed_while_an_experiment_is_saved_stays(
     complaints = open_page.complaints  # type: ignore[attr-defined]
     assert all("409" in text for text in complaints), complaints
     complaints.clear()
+
+
+def test_a_run_is_removed_once_and_the_others_stay_in_place(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    experiment, project = an_experiment(workshop, "Removed once")
+    page = open_page(f"/projects/{project}/experiments/{experiment}")
+    removals: list[str] = []
+    page.on("request", lambda one: removals.append(one.url) if one.method == "DELETE" else None)
+    expect(page.get_by_role("button", name="Remove second")).to_be_visible()
+    late = LateAnswer(page, "**/api/v1/runs?*")
+    page.get_by_role("button", name="Remove second").dblclick()
+    late.wait()
+    card = page.get_by_role("region", name="Runs", exact=True)
+    expect(card.get_by_role("link", name="second")).to_have_count(0)
+    expect(card.get_by_role("button", name="Remove first")).to_be_focused()
+    late.come()
+    expect(card.get_by_role("button", name="Remove first")).to_be_focused()
+    assert len(removals) == 1

@@ -23,8 +23,10 @@ export function PendingButton({
       type="button"
       className={className}
       aria-disabled={isPending}
-      onClick={() => {
-        if (!isPending) onPress();
+      onClick={(event) => {
+        // The second click of a double click may come before it is drawn that the first one asked,
+        // or hit the button that has come to this place since.
+        if (!isPending && event.detail < 2) onPress();
       }}
     />
   );

@@ -52,6 +52,8 @@ function AnswerOf(props: { experiment: Experiment; refetchMs: number | false }) 
   const [set, choose] = useChosenSet();
   const groups = useQuery({
     ...seedGroupsQuery(experiment.run_ids, null, set),
+    // The answer of other runs stays until that of these is there; that of another set does not.
+    placeholderData: (before, asked) => (asked?.queryKey[4] === set ? before : undefined),
     refetchInterval: refetchMs,
   });
   const results = useQuery(resultsQuery(experiment.id)).data;
@@ -90,6 +92,11 @@ function Runs({ experiment, mayChange }: { experiment: Experiment; mayChange: bo
   const runs = useQuery({
     ...runsByIdQuery(runIds),
     enabled: runIds.length > 0,
+    // When one is removed, the others stay where they are.
+    placeholderData: (before) => {
+      const left = before?.filter(({ id }) => runIds.includes(id)) ?? [];
+      return left.length > 0 ? left : undefined;
+    },
     refetchInterval: ({ state }) => state.data?.some(isLive) === true && EVALUATIONS_REFETCH_MS,
   });
   // What is at work changes the answer, too.
