@@ -220,3 +220,39 @@ def test_a_run_is_removed_once_and_the_others_stay_in_place(
     late.come()
     expect(card.get_by_role("button", name="Remove first")).to_be_focused()
     assert len(removals) == 1
+
+
+def test_a_view_that_somebody_else_has_updated_is_not_replaced_unasked(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    project = workshop.new_project("Updated by two")
+    first, second = two_runs(workshop, project)
+    view = {"page": "compare", "name": "ours", "query": f"runs={first}"}
+    made = workshop.post(f"/projects/{project}/views", view)["id"]
+    path = f"/projects/{project}/views/{made}"
+    page = open_page("/")
+    page.clock.install()
+    page.goto(f"/projects/{project}/compare?view={made}&runs={first},{second}")
+    update = page.get_by_role("button", name="Update “ours”")
+    expect(update).to_be_visible()
+    change(workshop, path, {"revision": 1, "query": f"runs={second}"})
+    look_again(page)
+    told = page.get_by_role("alert").filter(has_text="Somebody else updated “ours”")
+    expect(told).to_be_visible()
+    assert barriers(page, axe) == []
+    assert workshop.get(path)["query"] == f"runs={second}"
+    told.get_by_role("button", name="Show theirs").click()
+    expect(told).to_have_count(0)
+    page.go_back()
+    # Who has seen theirs is not asked again, except about what came since.
+    expect(update).to_be_visible()
+    change(workshop, path, {"revision": 2, "query": f"runs={first}"})
+    update.click()
+    expect(told).to_be_visible()
+    told.get_by_role("button", name="Replace theirs").click()
+    expect(update.or_(told)).to_have_count(0)
+    saved = workshop.get(path)
+    assert (saved["revision"], saved["query"]) == (4, f"runs={first}%2C{second}")
+    complaints = open_page.complaints  # type: ignore[attr-defined]
+    assert all("409" in text for text in complaints), complaints
+    complaints.clear()

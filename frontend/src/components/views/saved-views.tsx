@@ -4,6 +4,7 @@ import "./saved-views.css";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
+import { Problem } from "@/api/client";
 import { managesIn, meQuery } from "@/api/session";
 import type { SavedView } from "@/api/types";
 import { changeView, createView, viewsKey, viewsQuery, type ViewPage } from "@/api/views";
@@ -12,6 +13,7 @@ import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { useProjectId } from "@/lib/use-project";
 
+import { isOvertaken, seenRevision, type ViewBase } from "./view-base";
 import { ViewsDialog } from "./views-dialog";
 import { useViewSearch } from "./view-search";
 
@@ -37,24 +39,60 @@ function SaveDialog(props: { page: ViewPage; query: string; onClose: () => void 
   );
 }
 
-/** `onSaved`, as it was when the button was pressed: the button goes once the view is shown as saved. */
-function UpdateButton(props: { view: SavedView; query: string; onSaved: (query: string) => void }) {
-  const { view, query, onSaved } = props;
+interface Update {
+  readonly query: string;
+  readonly revision: number;
+  /** As it was when the button was pressed: the button goes once the view is shown as saved. */
+  readonly onSaved: (query: string) => void;
+}
+
+/** What the change began from stays what it is, also when the newest view is read again. */
+function useUpdate(view: SavedView) {
   const client = useQueryClient();
+  const [base, setBase] = useState<ViewBase>(view);
+  const readAgain = () => client.invalidateQueries({ queryKey: viewsKey(view.project_id) });
   const saving = useMutation({
-    mutationFn: (asked: { text: string; onSaved: (query: string) => void }) =>
-      changeView(view.project_id, view.id, { revision: view.revision, query: asked.text }),
-    onSuccess: async (_, asked) => {
-      await client.invalidateQueries({ queryKey: viewsKey(view.project_id) });
-      asked.onSaved(asked.text);
+    mutationFn: ({ query, revision }: Update) =>
+      changeView(view.project_id, view.id, { revision, query }),
+    onSuccess: async (saved, { query, onSaved }) => {
+      setBase(saved);
+      await readAgain();
+      onSaved(query);
     },
+    onError: (error) =>
+      error instanceof Problem && error.status === 409 ? readAgain() : undefined,
   });
+  return { saving, isLate: isOvertaken(base, view), seen: seenRevision(base, view) };
+}
+
+/** Updates the view, and asks first if somebody else has updated it since the change began. */
+function UpdateButton(props: {
+  view: SavedView;
+  query: string;
+  onSaved: (query: string) => void;
+  onShowTheirs: () => void;
+}) {
+  const { view, query, onSaved } = props;
+  const { saving, isLate, seen } = useUpdate(view);
+  const save = (revision: number) => saving.mutate({ query, revision, onSaved });
+  if (isLate)
+    return (
+      <div className="note warn" role="alert">
+        <span className="grow">
+          <b>Somebody else updated “{view.name}” while you changed it.</b> Nothing of yours is saved
+          yet.
+        </span>
+        <button type="button" className="btn" onClick={props.onShowTheirs}>
+          Show theirs
+        </button>
+        <PendingButton isPending={saving.isPending} onPress={() => save(view.revision)}>
+          Replace theirs
+        </PendingButton>
+      </div>
+    );
   return (
     <>
-      <PendingButton
-        isPending={saving.isPending}
-        onPress={() => saving.mutate({ text: query, onSaved })}
-      >
+      <PendingButton isPending={saving.isPending} onPress={() => save(seen)}>
         Update “{view.name}”
       </PendingButton>
       <Refused asked={saving} />
@@ -101,7 +139,13 @@ function Changes({ page, views }: { page: ViewPage; views: readonly SavedView[] 
   return (
     <>
       {view !== undefined && isChanged && (
-        <UpdateButton view={view} query={query} onSaved={openIfShown(view.id)} />
+        <UpdateButton
+          key={view.id}
+          view={view}
+          query={query}
+          onSaved={openIfShown(view.id)}
+          onShowTheirs={() => open(view.id)}
+        />
       )}
       {isNew && (
         <button type="button" className="btn" onClick={() => setDialog("save")}>
