@@ -256,3 +256,33 @@ def test_a_view_that_somebody_else_has_updated_is_not_replaced_unasked(
     complaints = open_page.complaints  # type: ignore[attr-defined]
     assert all("409" in text for text in complaints), complaints
     complaints.clear()
+
+
+def test_the_result_of_an_import_is_shown_whatever_is_done_while_it_is_read(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Imported meanwhile")
+    page = open_page(f"/projects/{project}/data/import")
+    late = LateAnswer(page, "**/imports?*")
+    sent: list[str] = []
+    page.on("request", lambda one: sent.append(one.url) if "/imports" in one.url else None)
+    page.get_by_label("File to import").set_input_files(
+        {"name": "a.jsonl", "mimeType": "application/x-ndjson", "buffer": b'{"prompt": 3}\n'}
+    )
+    late.wait()
+    page.get_by_role("radio", name="Solutions").or_(
+        page.get_by_role("button", name="Solutions")
+    ).first.click()
+    file = page.evaluate_handle("""() => {
+      const moved = new DataTransfer();
+      moved.items.add(new File(['{"prompt": "Why?"}'], "b.jsonl"));
+      return moved;
+    }""")
+    page.locator(".drop").dispatch_event("drop", {"dataTransfer": file})
+    late.come()
+
+    expect(page.get_by_text("1 row rejected.")).to_be_visible()
+    expect(page.get_by_role("link", name="View records")).to_have_attribute(
+        "href", f"/projects/{project}/data/prompts"
+    )
+    assert len(sent) == 1

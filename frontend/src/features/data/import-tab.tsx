@@ -83,6 +83,13 @@ function Result({
   );
 }
 
+/** What is sent stays as it was asked for, whatever is chosen while it is read. */
+interface Asked {
+  readonly file: File;
+  readonly kind: ImportKind;
+  readonly format: string;
+}
+
 export function ImportTab({ projectId }: { projectId: string }) {
   const [kind, setKind] = useState<ImportKind>("prompts");
   const [format, setFormat] = useState("auto");
@@ -90,12 +97,13 @@ export function ImportTab({ projectId }: { projectId: string }) {
   const chooser = useRef<HTMLInputElement>(null);
   const client = useQueryClient();
   const send = useMutation({
-    mutationFn: (file: File) => importFile(projectId, kind, format, file),
+    mutationFn: (asked: Asked) => importFile(projectId, asked.kind, asked.format, asked.file),
     onSuccess: () => client.invalidateQueries({ queryKey: ["project", projectId] }),
   });
   const take = (files: FileList | null) => {
     const file = files?.[0];
-    if (file !== undefined) send.mutate(file);
+    // One at a time: the result of the one before, with its rejected rows, would never be shown.
+    if (file !== undefined && !send.isPending) send.mutate({ file, kind, format });
   };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
@@ -111,7 +119,7 @@ export function ImportTab({ projectId }: { projectId: string }) {
           options={KINDS}
           onChange={(next) => {
             setKind(next);
-            send.reset();
+            if (!send.isPending) send.reset();
           }}
         />
         <label className="row small muted">
@@ -131,16 +139,18 @@ export function ImportTab({ projectId }: { projectId: string }) {
         className={isOver ? "card drop over" : "card drop"}
         onDragOver={(event) => {
           event.preventDefault();
-          setOver(true);
+          // The pointer says that nothing can be dropped.
+          if (send.isPending) event.dataTransfer.dropEffect = "none";
+          setOver(!send.isPending);
         }}
         onDragLeave={() => setOver(false)}
         onDrop={onDrop}
       >
         <Icon name="file" />
-        <h2>{send.isPending ? `Reading ${send.variables.name}…` : "Drop a file here"}</h2>
+        <h2>{send.isPending ? `Reading ${send.variables.file.name}…` : "Drop a file here"}</h2>
         <p className="muted">
           {send.isPending
-            ? `${bytes(send.variables.size)}. The records appear when the import is complete.`
+            ? `${bytes(send.variables.file.size)}. The records appear when the import is complete.`
             : "NDJSON, JSON, CSV or Parquet. Importing the same file twice adds nothing."}
         </p>
         <button
@@ -164,7 +174,9 @@ export function ImportTab({ projectId }: { projectId: string }) {
         <pre className="mono example">{EXAMPLES[kind]}</pre>
       </div>
       {send.error !== null && <Failure error={send.error} />}
-      {send.data !== undefined && <Result result={send.data} projectId={projectId} kind={kind} />}
+      {send.isSuccess && (
+        <Result result={send.data} projectId={projectId} kind={send.variables.kind} />
+      )}
     </div>
   );
 }
