@@ -19,7 +19,10 @@ export function Feedback(props: {
   const { agreed, pairs, state } = feedback;
   const ids = task.comparison.responses.map(({ id }) => id);
   useKeys((event) => {
-    if (event.key !== "Enter" || event.target instanceof HTMLButtonElement) return false;
+    if (event.key !== "Enter") return false;
+    // An Enter that is held a little long has sent the answer; it does not skip what is shown now.
+    if (event.repeat) return true;
+    if (event.target instanceof HTMLButtonElement) return false;
     onNext();
     return true;
   });
