@@ -1,6 +1,7 @@
 """The form of a new run: what cannot work is said at the field that it is about."""
 
 import json
+import re
 import shutil
 from typing import Any
 
@@ -213,3 +214,17 @@ def test_a_setting_is_found_by_a_word_and_a_problem_shows_all_again(
     page.get_by_role("list").get_by_role("button", name="prompts", exact=True).click()
     expect(page.get_by_label("prompts (prompts)")).to_be_focused()
     expect(seed).to_be_visible()
+
+
+def test_what_is_missing_is_trained_from_the_same_form(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("No reward model yet")
+    page = open_page(f"/projects/{project}/runs/new?method=policy_gradient")
+    page.get_by_text("No reward model yet.").get_by_text("Train one").click()
+
+    method = page.get_by_role("radio", name="Reward model", exact=False).first
+    expect(method).to_be_checked()
+    expect(method).to_be_focused()
+    expect(page).to_have_url(re.compile("method=reward_model"))
+    expect(page.get_by_text("No reward model yet.")).to_have_count(0)

@@ -87,6 +87,7 @@ function Form(props: {
   const { search, change, set } = useAddress();
   const draft = useDraft(props.first, props.given, inputs);
   const validation = useValidation(projectId, draft.config);
+  const form = useRef<HTMLDivElement>(null);
   const [isAttempted, setAttempted] = useState(false);
   const [finding, setFinding] = useState(EVERYTHING);
   const problems = validation.data?.problems ?? [];
@@ -104,6 +105,13 @@ function Form(props: {
       });
     });
   };
+  const beginWith = (method: Method) => {
+    begin({ method, preset: defaultPreset(method), parent: null, step: null });
+    // The button that was pressed is gone with its field; what it chose stands at the top.
+    requestAnimationFrame(() =>
+      form.current?.querySelector<HTMLElement>("input[type=radio]:checked")?.focus(),
+    );
+  };
   const continueFrom = (step: number | null) => {
     draft.continueFrom(step);
     set({ step: step === null ? null : String(step) });
@@ -117,7 +125,7 @@ function Form(props: {
   };
   return (
     <div className="run-editor">
-      <div className="run-form">
+      <div className="run-form" ref={form}>
         <StartChoice
           start={draft.start}
           method={String(draft.config["method"])}
@@ -156,6 +164,7 @@ function Form(props: {
               isSearching: isSearching(finding),
               isAttempted,
               change: draft.change,
+              beginWith,
             }}
           >
             <Groups

@@ -16,6 +16,8 @@ export interface Form {
   readonly isAttempted: boolean;
   /** Undefined takes the value out: the default holds again. */
   readonly change: (path: string, value: Json | undefined) => void;
+  /** Another method takes the place of this one; what was written can be restored. */
+  readonly beginWith: (method: Method) => void;
 }
 
 const Context = createContext<Form | null>(null);

@@ -131,7 +131,7 @@ function NothingFits(props: {
   field: FieldOf<"reference">;
   onChange: (value: JsonObject) => void;
 }) {
-  const { projectId, methods } = useForm();
+  const { projectId, methods, beginWith } = useForm();
   const base = `/projects/${projectId}`;
   const { wants } = props.field;
   const isModel = isModelKind(wants);
@@ -146,7 +146,9 @@ function NothingFits(props: {
           <>
             No {MODEL_KIND_NAMES[wants]} yet.{" "}
             {trainer !== undefined ? (
-              <Link to={`${base}/runs/new?method=${trainer.method}`}>Train one</Link>
+              <button type="button" className="link" onClick={() => beginWith(trainer)}>
+                Train one
+              </button>
             ) : (
               <Link to={`${base}/models`}>Register one in Models</Link>
             )}{" "}
