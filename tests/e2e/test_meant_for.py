@@ -286,3 +286,35 @@ def test_the_result_of_an_import_is_shown_whatever_is_done_while_it_is_read(
         "href", f"/projects/{project}/data/prompts"
     )
     assert len(sent) == 1
+
+
+def test_notes_and_tags_that_somebody_else_has_changed_are_not_replaced_unseen(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    project = workshop.new_project("Written by two")
+    first, _ = two_runs(workshop, project)
+    address = f"/runs/{first}"
+    page = open_page(f"/projects/{project}{address}")
+    page.get_by_role("button", name="Edit the name and tags").click()
+    change(workshop, address, {"tags": ["theirs"]})
+    page.get_by_label("Name of first").fill("renamed")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="renamed", exact=True)).to_be_visible()
+    assert workshop.get(address)["tags"] == ["theirs"]
+
+    page.get_by_role("button", name="Add notes").click()
+    notes = page.get_by_label("Notes in markdown")
+    notes.fill("mine")
+    change(workshop, address, {"notes": "of somebody else"})
+    page.keyboard.press("Control+Enter")
+    told = page.get_by_role("alert").filter(has_text="changed the notes of this run")
+    told.get_by_text("Theirs: notes").click()
+    expect(told.get_by_text("of somebody else", exact=True)).to_be_visible()
+    assert barriers(page, axe) == []
+    assert workshop.get(address)["notes"] == "of somebody else"
+    page.get_by_role("button", name="Save mine instead").click()
+    expect(notes).to_have_count(0)
+    assert workshop.get(address)["notes"] == "mine"
+    complaints = open_page.complaints  # type: ignore[attr-defined]
+    assert all("409" in text for text in complaints), complaints
+    complaints.clear()

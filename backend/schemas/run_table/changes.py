@@ -20,6 +20,18 @@ Notes = Annotated[str, Field(max_length=LONGEST_NOTES)]
 Tags = Annotated[list[Name], Field(max_length=MOST_TAGS), AfterValidator(_each_once)]
 
 
+# Longer than names may be now: a run may have one from before they were held to rules.
+_Seen = Annotated[str, Field(max_length=1000)]
+
+
+class RunSeen(Body):
+    """Fields of a run as somebody saw them; what is left out may be anything."""
+
+    name: _Seen | None = None
+    notes: Notes | None = None
+    tags: list[_Seen] | None = Field(None, max_length=1000)
+
+
 class RunChange(Body):
     """What to change about a run; what is left out stays as it is."""
 
@@ -28,6 +40,10 @@ class RunChange(Body):
     tags: Tags | None = None
     experiment_id: Id | None = Field(
         None, description="Of the same project; null takes the run out of its experiment."
+    )
+    before: RunSeen | None = Field(
+        None,
+        description="What the change was made from; a 409 if one of these is different by now.",
     )
 
 

@@ -12,8 +12,8 @@ from sqlalchemy import BigInteger, String, cast, func, select, update
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Session
 
-from backend.errors import InvalidInput, NotFound
-from backend.schemas.run_table.changes import MOST_TAGS, RunChange, RunsChange
+from backend.errors import Conflict, InvalidInput, NotFound
+from backend.schemas.run_table.changes import MOST_TAGS, RunChange, RunsChange, RunSeen
 from backend.schemas.vocabulary import RunState
 from backend.store import dialect, given
 from backend.store.runs import experiments, runs
@@ -47,20 +47,35 @@ class Changed(NamedTuple):
 def change(session: Session, run_id: str, body: RunChange) -> Changed:
     """Change what is given about one run and leave the rest.
 
-    Raises NotFound, and InvalidInput for an experiment of another project.
+    Raises NotFound, InvalidInput for an experiment of another project, and Conflict if the run is
+    not what the change was made from.
     """
     run = runs.locked(session, run_id)
+    if body.before is not None:
+        _must_be(run, body.before)
     before = _fields(run)
     if "experiment_id" in body.model_fields_set:
         experiments.must_be_in(session, body.experiment_id, run.project_id)
         run.experiment_id = body.experiment_id
     if body.notes is not None:
         before["notes"] = run.notes
-    for name, value in body.model_dump(exclude={"experiment_id"}, exclude_none=True).items():
+    fields = body.model_dump(include={"name", "notes", "tags"}, exclude_none=True)
+    for name, value in fields.items():
         setattr(run, name, value)
     if body.tags is not None:
         facts.write_tags(session, [(run.number, run.tags)])
     return _changed(run, before)
+
+
+def _must_be(run: Run, seen: RunSeen) -> None:
+    """Raise Conflict, naming the fields, unless the run is still what somebody saw."""
+    fields = seen.model_dump(exclude_none=True).items()
+    others = [name for name, value in fields if getattr(run, name) != value]
+    if others:
+        raise Conflict(
+            f"the {' and the '.join(others)} of run {run.id} changed since they were read",
+            advice="Read the run, then send your change with its newest values in `before`.",
+        )
 
 
 def change_all(session: Session, body: RunsChange, *, at: datetime) -> list[Changed]:

@@ -3439,6 +3439,8 @@ export interface components {
              * @description Of the same project; null takes the run out of its experiment.
              */
             experiment_id?: string | null;
+            /** @description What the change was made from; a 409 if one of these is different by now. */
+            before?: components["schemas"]["RunSeen"] | null;
         };
         /**
          * RunError
@@ -3524,6 +3526,18 @@ export interface components {
              * @description The first four of them.
              */
             items: components["schemas"]["PromptSample"][];
+        };
+        /**
+         * RunSeen
+         * @description Fields of a run as somebody saw them; what is left out may be anything.
+         */
+        RunSeen: {
+            /** Name */
+            name?: string | null;
+            /** Notes */
+            notes?: string | null;
+            /** Tags */
+            tags?: string[] | null;
         };
         /**
          * RunSets

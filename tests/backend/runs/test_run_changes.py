@@ -48,6 +48,26 @@ def test_a_run_keeps_what_is_left_out(api: TestClient, seed: Seed) -> None:
     assert api.get(f"/runs/{run_id}").json()["experiment_id"] is None
 
 
+def test_a_change_that_was_made_from_other_values_is_refused(api: TestClient, seed: Seed) -> None:
+    run_id = made(api, seed, name="first", tags=["a"])
+    address, mine = f"/runs/{run_id}", {"notes": "mine", "before": {"notes": "", "tags": ["a"]}}
+    api.patch(address, json={"notes": "theirs", "before": {"notes": ""}})
+
+    refused = api.patch(address, json=mine)
+
+    assert refused.status_code == 409
+    assert refused.json()["detail"] == f"the notes of run {run_id} changed since they were read"
+    assert "`before`" in refused.json()["advice"]
+    assert api.get(address).json()["notes"] == "theirs"
+    # Another field that somebody changed is no reason to refuse.
+    renamed = {"name": "second", "before": {"name": "first"}}
+    assert api.patch(address, json=renamed).json()["name"] == "second"
+    assert api.patch(address, json=mine | {"before": {"notes": "theirs"}}).json()["notes"] == "mine"
+    api.patch(address, json={"tags": ["b"], "name": "third"})
+    both = api.patch(address, json={"tags": [], "before": {"tags": ["a"], "name": "second"}})
+    assert both.json()["detail"].startswith("the name and the tags of run")
+
+
 def test_the_audit_says_what_was_before_and_of_notes_how_long_they_are(
     api: TestClient, seed: Seed
 ) -> None:

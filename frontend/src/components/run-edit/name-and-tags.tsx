@@ -7,7 +7,8 @@ import type { Run } from "@/api/types";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 
-import { useChange } from "./use-change";
+import { Clash } from "./clash";
+import { useEdit } from "./use-edit";
 
 /** Tags as people write them: between commas. */
 export function tagsOf(text: string): string[] {
@@ -17,10 +18,13 @@ export function tagsOf(text: string): string[] {
 
 export function NameAndTags({ run, onClose }: { run: Run; onClose: () => void }) {
   const [name, setName] = useState(run.name);
-  const [tags, setTags] = useState(run.tags.join(", "));
-  const change = useChange(run.id, onClose);
+  const [before] = useState(run.tags.join(", "));
+  const [tags, setTags] = useState(before);
+  // Read from the text, tags that have a comma would differ from what they are.
+  const typed = { name: name.trim(), ...(tags === before ? {} : { tags: tagsOf(tags) }) };
+  const edit = useEdit(run, typed, onClose);
   const keep = () => {
-    if (name.trim() !== "" && !change.isPending) change.mutate({ name, tags: tagsOf(tags) });
+    if (name.trim() !== "") edit.save();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return;
@@ -51,14 +55,15 @@ export function NameAndTags({ run, onClose }: { run: Run; onClose: () => void })
         onKeyDown={onKeyDown}
       />
       <div className="row">
-        <PendingButton className="btn primary" isPending={change.isPending} onPress={keep}>
-          Save
+        <PendingButton className="btn primary" isPending={edit.asked.isPending} onPress={keep}>
+          {edit.clashing.length > 0 ? "Save mine instead" : "Save"}
         </PendingButton>
         <button type="button" className="btn" onClick={onClose}>
           Cancel
         </button>
       </div>
-      <Refused asked={change} />
+      <Clash fields={edit.clashing} newest={edit.newest} />
+      {edit.isRefused && <Refused asked={edit.asked} />}
     </div>
   );
 }

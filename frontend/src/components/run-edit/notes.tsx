@@ -10,7 +10,8 @@ import { Refused } from "@/components/refused";
 import { Markdown } from "@/components/text/markdown";
 import { number } from "@/lib/format";
 
-import { useChange } from "./use-change";
+import { Clash } from "./clash";
+import { useEdit } from "./use-edit";
 
 const LONGEST = 10_000;
 /** From here on it is said how much room is left. */
@@ -19,7 +20,7 @@ const NEARLY = 9000;
 export function Notes({ run, mayChange }: { run: Run; mayChange: boolean }) {
   const [isWriting, setWriting] = useState(false);
   const notes = run.notes ?? "";
-  if (isWriting) return <NotesForm run={run} notes={notes} onClose={() => setWriting(false)} />;
+  if (isWriting) return <NotesForm run={run} onClose={() => setWriting(false)} />;
   if (notes === "")
     return mayChange ? (
       <button type="button" className="btn ghost add-notes" onClick={() => setWriting(true)}>
@@ -45,13 +46,11 @@ export function Notes({ run, mayChange }: { run: Run; mayChange: boolean }) {
   );
 }
 
-function NotesForm({ run, notes, onClose }: { run: Run; notes: string; onClose: () => void }) {
-  const [text, setText] = useState(notes);
-  const change = useChange(run.id, onClose);
+function NotesForm({ run, onClose }: { run: Run; onClose: () => void }) {
+  const [before] = useState(run.notes ?? "");
+  const [text, setText] = useState(before);
+  const { asked, clashing, newest, isRefused, save } = useEdit(run, { notes: text }, onClose);
   const help = useId();
-  const save = () => {
-    if (!change.isPending) change.mutate({ notes: text });
-  };
   return (
     <section className="card notes-form" aria-label="Notes">
       <textarea
@@ -66,12 +65,12 @@ function NotesForm({ run, notes, onClose }: { run: Run; notes: string; onClose: 
         onKeyDown={(event) => {
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save();
           // What was written is not lost by a slip.
-          else if (event.key === "Escape" && text === notes) onClose();
+          else if (event.key === "Escape" && text === before) onClose();
         }}
       />
       <div className="row">
-        <PendingButton className="btn primary" isPending={change.isPending} onPress={save}>
-          Save notes
+        <PendingButton className="btn primary" isPending={asked.isPending} onPress={save}>
+          {clashing.length > 0 ? "Save mine instead" : "Save notes"}
         </PendingButton>
         <button type="button" className="btn" onClick={onClose}>
           Cancel
@@ -81,7 +80,8 @@ function NotesForm({ run, notes, onClose }: { run: Run; notes: string; onClose: 
           {text.length > NEARLY && ` ${number(LONGEST - text.length)} characters left.`}
         </span>
       </div>
-      <Refused asked={change} />
+      <Clash fields={clashing} newest={newest} />
+      {isRefused && <Refused asked={asked} />}
     </section>
   );
 }

@@ -1,0 +1,56 @@
+/** An edit of a run's name, tags or notes: nobody's change is overwritten unseen. */
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+
+import { Problem } from "@/api/client";
+import { changeRun, runQuery } from "@/api/runs";
+import type { Run, RunChange } from "@/api/types";
+import { useSending } from "@/lib/use-sending";
+
+import { changedFields, changeOf, clashingFields, valuesOf, type Typed } from "./typed";
+
+const isConflict = (error: Error | null) => error instanceof Problem && error.status === 409;
+
+/** `run` is the newest; the form began with what stood there when it was opened. */
+export function useEdit(run: Run, typed: Typed, onClose: () => void) {
+  const client = useQueryClient();
+  const newest = valuesOf(run);
+  const [seen, setSeen] = useState(newest);
+  const latest = useRef(typed);
+  useEffect(() => {
+    latest.current = typed;
+  });
+  const readAgain = () => client.invalidateQueries({ queryKey: ["runs"] });
+  const asked = useSending(
+    {
+      mutationFn: (change: RunChange) => changeRun(run.id, change),
+      onSuccess: (changed) => {
+        client.setQueryData(runQuery(changed.id).queryKey, changed);
+        void readAgain();
+      },
+      onError: (error) =>
+        isConflict(error)
+          ? Promise.all([readAgain(), client.invalidateQueries(runQuery(run.id))])
+          : undefined,
+    },
+    (changed) => {
+      const now = valuesOf(changed);
+      // What was typed while it was sent stays, and is not saved yet.
+      if (changedFields(latest.current, now).length === 0) onClose();
+      else setSeen(now);
+    },
+  );
+  const clashing = clashingFields(typed, seen, newest);
+  return {
+    asked,
+    newest,
+    clashing,
+    /** The note about both changes says it already. */
+    isRefused: asked.error !== null && !(isConflict(asked.error) && clashing.length > 0),
+    save: () => {
+      if (asked.isPending) return;
+      if (changedFields(typed, seen).length === 0) onClose();
+      else asked.mutate(changeOf(typed, seen, newest));
+    },
+  };
+}
