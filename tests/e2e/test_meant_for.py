@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.e2e.conftest import OpenPage
 from tests.e2e.late_answers import LateAnswer
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
+from tests.processes import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -116,6 +117,35 @@ def test_a_late_answer_closes_nothing_but_what_asked_for_it(
     page.get_by_role("button", name="Add the tag").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert [workshop.get(f"/runs/{run}")["tags"] for run in (first, second)] == [["baseline"]] * 2
+
+
+def test_what_is_refused_after_its_editor_was_closed_is_told(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    project = workshop.new_project("Refused unseen")
+    first, _ = two_runs(workshop, project)
+    page = open_page(f"/projects/{project}/runs")
+    page.get_by_role("button", name="Edit the name and tags of first").click()
+    page.get_by_label("Name of first").fill("renamed")
+    kept: list[Route] = []
+    page.route(f"**/runs/{first}", lambda route: kept.append(route))
+    page.keyboard.press("Enter")
+    wait_until(lambda: page.evaluate("true") and len(kept) > 0, "the change is sent")
+    page.get_by_role("button", name="Edit the name and tags of second").click()
+    busy = {"title": "Busy", "status": 503, "detail": "the store is away"}
+    kept[0].fulfill(status=503, json=busy)
+    told = page.get_by_role("alert").filter(has_text="The change of the run “first” was not saved.")
+    expect(told).to_contain_text("The store is away")
+    assert barriers(page, axe) == []
+    page.unroute(f"**/runs/{first}")
+
+    told.get_by_role("button", name="Try again").click()
+
+    expect(told).to_have_count(0)
+    expect(page.get_by_role("link", name="renamed")).to_be_visible()
+    complaints = open_page.complaints  # type: ignore[attr-defined]
+    assert all("503" in text for text in complaints), complaints
+    complaints.clear()
 
 
 def test_trying_again_changes_the_runs_that_were_chosen(

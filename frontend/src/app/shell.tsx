@@ -19,6 +19,7 @@ import { railFor } from "./nav-pages";
 import { LAST_PROJECT } from "./redirects";
 import { SignedOut } from "./signed-out";
 import { TopBar } from "./top-bar";
+import { UnseenRefusals } from "./unseen-refusals";
 
 function Rail({ projectId, user }: { projectId: string | undefined; user: User }) {
   const pages = projectId === undefined ? [] : railFor(roleIn(user, projectId));
@@ -100,6 +101,7 @@ export function Shell() {
       <div className="column">
         <TopBar user={me.data} onSearch={() => setPaletteOpen(true)} />
         {isSignedOut && <SignedOut user={me.data} />}
+        <UnseenRefusals key={me.data.id} />
         <main id="main" tabIndex={-1}>
           <Suspense fallback={<Skeleton lines={6} />}>
             <Outlet />

@@ -43,14 +43,21 @@ export const EmptyCard = (props: EmptyProps) => (
   </section>
 );
 
-export function Failure(props: { error: unknown; onRetry?: () => void; onDismiss?: () => void }) {
-  const { error, onRetry, onDismiss } = props;
+export function Failure(props: {
+  error: unknown;
+  /** A sentence about what failed, where the place does not say it. */
+  about?: string;
+  onRetry?: () => void;
+  onDismiss?: () => void;
+}) {
+  const { error, about, onRetry, onDismiss } = props;
   const problem = error instanceof Problem ? error : null;
   const message = error instanceof Error ? error.message : "Something went wrong.";
   return (
     <div className="note bad" role="alert">
       <Icon name="alert" />
       <div className="grow">
+        {about !== undefined && <b>{about} </b>}
         <b>{problem?.title ?? "Unexpected error in this page"}.</b>{" "}
         <Sentence text={`${sentence(message)} ${problem?.advice ?? ""}`} />
         {problem?.requestId != null && (

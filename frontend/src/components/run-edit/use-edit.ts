@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "react";
 import { Problem } from "@/api/client";
 import { changeRun, runQuery } from "@/api/runs";
 import type { Run, RunChange } from "@/api/types";
-import { useSending } from "@/lib/use-sending";
+import { useSending } from "@/lib/sending/use-sending";
 
 import { changedFields, changeOf, clashingFields, valuesOf, type Typed } from "./typed";
 
@@ -22,6 +22,7 @@ export function useEdit(run: Run, typed: Typed, onClose: () => void) {
   });
   const readAgain = () => client.invalidateQueries({ queryKey: ["runs"] });
   const asked = useSending(
+    `The change of the run “${run.name}” was not saved.`,
     {
       mutationFn: (change: RunChange) => changeRun(run.id, change),
       onSuccess: (changed) => {

@@ -12,7 +12,7 @@ import { Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { MethodName } from "@/components/text/names";
 import { plural } from "@/lib/format";
-import { useSending } from "@/lib/use-sending";
+import { useSending } from "@/lib/sending/use-sending";
 
 const MOST_LISTED = 50;
 const MOST_ADDED = 100;
@@ -45,6 +45,7 @@ export function AddRunsDialog(props: { experiment: Experiment; onClose: () => vo
     placeholderData: keepPreviousData,
   });
   const adding = useSending(
+    `No run was added to the experiment “${experiment.name}”.`,
     {
       mutationFn: (runIds: readonly string[]) => addRuns(experiment.id, runIds),
       onSuccess: async (answer) => {

@@ -12,7 +12,7 @@ import { Segmented } from "@/components/segmented";
 import { Failure } from "@/components/states";
 import { Markdown } from "@/components/text/markdown";
 import { PlainText } from "@/components/text/plain-text";
-import { useSending } from "@/lib/use-sending";
+import { useSending } from "@/lib/sending/use-sending";
 
 import { draftOf, dropDraft, dropSent, keepDraft } from "./draft";
 import { changesOf, FIELDS, rebased, textsOf, type Texts } from "./texts";
@@ -149,6 +149,7 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
     latest.current = typed;
   });
   const saving = useSending(
+    `The change of the experiment “${experiment.name}” was not saved.`,
     {
       mutationFn: (sent: Texts) =>
         changeExperiment(experiment.id, { revision: from.revision, ...changeOf(sent, from) }),

@@ -7,7 +7,7 @@ import type { Assignment } from "@/api/types";
 import { Dialog } from "@/components/dialog";
 import { ExplanationField } from "@/components/form/explanation-field";
 import { Failure } from "@/components/states";
-import { useSending } from "@/lib/use-sending";
+import { useSending } from "@/lib/sending/use-sending";
 
 import { isComplete } from "../criteria/steps";
 import { draftOf, dropDraft } from "../leases/drafts";
@@ -60,6 +60,7 @@ function PracticeDialog(props: {
   const [explanation, setExplanation] = useState("");
   const client = useQueryClient();
   const saving = useSending(
+    "A comparison was not added to practice.",
     {
       mutationFn: (explanation: string) => {
         const ids = responses.map((response) => response.id);

@@ -7,7 +7,7 @@ import type { PracticeComparison } from "@/api/types";
 import { ExplanationField } from "@/components/form/explanation-field";
 import { Refused } from "@/components/refused";
 import { Markdown } from "@/components/text/markdown";
-import { useSending } from "@/lib/use-sending";
+import { useSending } from "@/lib/sending/use-sending";
 
 export function Explanation({ projectId, item }: { projectId: string; item: PracticeComparison }) {
   const [isOpen, setOpen] = useState(false);
@@ -33,6 +33,7 @@ function ExplanationForm(props: {
   const [text, setText] = useState(item.explanation);
   const client = useQueryClient();
   const saving = useSending(
+    "The explanation of a practice comparison was not saved.",
     {
       mutationFn: (explanation: string) =>
         explainPractice(projectId, item.comparison.id, explanation),
