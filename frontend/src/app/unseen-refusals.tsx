@@ -3,7 +3,7 @@ import { useEffect } from "react";
 
 import { Problem } from "@/api/client";
 import { Failure } from "@/components/states";
-import { dropAllUnseen, dropUnseen, useUnseen } from "@/lib/sending/unseen";
+import { dropAllUnseen, dropUnseen, useUnseen } from "@/lib/unseen";
 
 const mayHelp = (error: Error) => !(error instanceof Problem) || error.isPassing;
 

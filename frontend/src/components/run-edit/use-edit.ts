@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "react";
 import { Problem } from "@/api/client";
 import { changeRun, runQuery } from "@/api/runs";
 import type { Run, RunChange } from "@/api/types";
-import { useSending } from "@/lib/sending/use-sending";
+import { useSending } from "@/components/form/use-sending";
 
 import { changedFields, changeOf, clashingFields, valuesOf, type Typed } from "./typed";
 

@@ -6,13 +6,13 @@ import { addRuns, experimentQuery } from "@/api/experiments";
 import { runsQuery } from "@/api/runs";
 import type { Experiment, Run } from "@/api/types";
 import { Dialog } from "@/components/dialog";
+import { useSending } from "@/components/form/use-sending";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { MethodName } from "@/components/text/names";
 import { plural } from "@/lib/format";
-import { useSending } from "@/lib/sending/use-sending";
 
 const MOST_LISTED = 50;
 const MOST_ADDED = 100;

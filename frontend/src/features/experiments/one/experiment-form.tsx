@@ -8,11 +8,11 @@ import { meQuery } from "@/api/session";
 import type { Experiment } from "@/api/types";
 import { NameField } from "@/components/form/create-form";
 import { Field } from "@/components/form/field";
+import { useSending } from "@/components/form/use-sending";
 import { Segmented } from "@/components/segmented";
 import { Failure } from "@/components/states";
 import { Markdown } from "@/components/text/markdown";
 import { PlainText } from "@/components/text/plain-text";
-import { useSending } from "@/lib/sending/use-sending";
 
 import { draftOf, dropDraft, dropSent, keepDraft } from "./draft";
 import { changesOf, FIELDS, rebased, textsOf, type Texts } from "./texts";

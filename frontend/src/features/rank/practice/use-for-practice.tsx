@@ -6,8 +6,8 @@ import { addToPractice } from "@/api/practice";
 import type { Assignment } from "@/api/types";
 import { Dialog } from "@/components/dialog";
 import { ExplanationField } from "@/components/form/explanation-field";
+import { useSending } from "@/components/form/use-sending";
 import { Failure } from "@/components/states";
-import { useSending } from "@/lib/sending/use-sending";
 
 import { isComplete } from "../criteria/steps";
 import { draftOf, dropDraft } from "../leases/drafts";

@@ -5,9 +5,9 @@ import { useState } from "react";
 import { explainPractice } from "@/api/practice";
 import type { PracticeComparison } from "@/api/types";
 import { ExplanationField } from "@/components/form/explanation-field";
+import { useSending } from "@/components/form/use-sending";
 import { Refused } from "@/components/refused";
 import { Markdown } from "@/components/text/markdown";
-import { useSending } from "@/lib/sending/use-sending";
 
 export function Explanation({ projectId, item }: { projectId: string; item: PracticeComparison }) {
   const [isOpen, setOpen] = useState(false);

@@ -13,7 +13,7 @@ import { useEffect, useRef } from "react";
 
 import { Problem } from "@/api/client";
 
-import { tellUnseen } from "./unseen";
+import { tellUnseen } from "@/lib/unseen";
 
 /** The page asks who is signed in, and says that by itself. */
 const isSignedOut = (error: Error) => error instanceof Problem && error.status === 401;
