@@ -27,13 +27,13 @@ export default tseslint.config(
               name: "react-router",
               importNames: ["useNavigate"],
               message:
-                "Called after an answer, it would take back who has gone elsewhere: use lib/use-go.ts.",
+                "Called after an answer, it would take back who has gone elsewhere: use lib/address/use-go.ts.",
             },
             {
               name: "react-router",
               importNames: ["useSearchParams"],
               message:
-                "It changes the address as it was drawn last, so of two quick changes the second undoes the first: use lib/use-address.ts.",
+                "It changes the address as it was drawn last, so of two quick changes the second undoes the first: use lib/address/use-address.ts.",
             },
           ],
         },
@@ -55,8 +55,8 @@ export default tseslint.config(
     // Whoever signs out goes to sign in, wherever they have gone meanwhile.
     files: [
       "src/components/redirect.tsx",
-      "src/lib/use-address.ts",
-      "src/lib/use-go.ts",
+      "src/lib/address/use-address.ts",
+      "src/lib/address/use-go.ts",
       "src/app/sign-out.tsx",
     ],
     rules: { "no-restricted-imports": "off" },

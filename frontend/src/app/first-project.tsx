@@ -12,7 +12,7 @@ import {
   PROPOSED_JUDGMENTS,
   settingsOf,
 } from "@/components/form/judgments-fields";
-import { useGo } from "@/lib/use-go";
+import { useGo } from "@/lib/address/use-go";
 
 export function ProjectForm({ onClose }: { onClose?: () => void }) {
   const [name, setName] = useState("");

@@ -4,7 +4,7 @@ import { Outlet, useLocation } from "react-router";
 
 import { managesIn, meQuery, roleIn } from "@/api/session";
 import { Redirect } from "@/components/redirect";
-import { useProjectId } from "@/lib/use-project";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { NotFound } from "./crash";
 import { NAV_PAGES, pagesFor, type NavPage } from "./nav-pages";

@@ -14,7 +14,7 @@ import { Icon } from "@/components/icons";
 import { Failure, Skeleton } from "@/components/states";
 import { isText, read, write } from "@/lib/storage";
 
-import { Palette } from "./palette";
+import { Palette } from "./palette/palette";
 import { railFor } from "./nav-pages";
 import { LAST_PROJECT } from "./redirects";
 import { SignedOut } from "./signed-out";

@@ -8,7 +8,7 @@ import { createsProjects } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme, useThemeChoice, type Choice } from "@/lib/theme";
-import { useGo } from "@/lib/use-go";
+import { useGo } from "@/lib/address/use-go";
 
 import { ProjectForm } from "./first-project";
 import { LostConnection } from "./lost-connection";

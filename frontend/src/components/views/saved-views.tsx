@@ -11,7 +11,7 @@ import { changeView, createView, viewsKey, viewsQuery, type ViewPage } from "@/a
 import { CreateForm, NameField } from "@/components/form/create-form";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
-import { useProjectId } from "@/lib/use-project";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { isOvertaken, seenRevision, type ViewBase } from "./view-base";
 import { ViewsDialog } from "./views-dialog";

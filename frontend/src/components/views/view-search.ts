@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 
 import type { SavedView } from "@/api/types";
 import { viewQuery } from "@/api/views";
-import { useAddress, type Change } from "@/lib/use-address";
-import { useProjectId } from "@/lib/use-project";
+import { useAddress, type Change } from "@/lib/address/use-address";
+import { useProjectId } from "@/lib/address/use-project";
 
 const VIEW = "view";
 

@@ -14,7 +14,7 @@ import { Empty, Loaded } from "@/components/states";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { SavedViews } from "@/components/views/saved-views";
 import { plural } from "@/lib/format";
-import { useProjectId } from "@/lib/use-project";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { Breakdown } from "./breakdown/breakdown";
 import { ByPeople } from "./by-people/by-people";

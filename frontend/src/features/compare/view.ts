@@ -2,7 +2,7 @@
 import type { Axis, Zoom } from "@/charts/live-curves";
 import { axisOf, zoomOf, zoomParam } from "@/components/chart/window";
 import { useViewSearch } from "@/components/views/view-search";
-import { withValues } from "@/lib/use-address";
+import { withValues } from "@/lib/address/use-address";
 
 /** Of one request of the API. */
 export const MOST_RUNS = 100;

@@ -9,7 +9,7 @@ import { Icon } from "@/components/icons";
 import { Redirect } from "@/components/redirect";
 import { Tabs } from "@/components/tabs";
 import { useMayChange } from "@/components/use-may";
-import { useProjectId } from "@/lib/use-project";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { AgreementTab } from "./agreement/agreement-tab";
 import { ImportTab } from "./import-tab";

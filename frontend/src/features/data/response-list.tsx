@@ -10,7 +10,7 @@ import { Empty } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { useMayChange } from "@/components/use-may";
 import { PlainText } from "@/components/text/plain-text";
-import { useAddress } from "@/lib/use-address";
+import { useAddress } from "@/lib/address/use-address";
 
 import { ImportLink, Pages } from "./record-lists";
 

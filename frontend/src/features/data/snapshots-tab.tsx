@@ -13,7 +13,7 @@ import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { useMayChange } from "@/components/use-may";
 import { plural, shortHash, words } from "@/lib/format";
-import { useAddress } from "@/lib/use-address";
+import { useAddress } from "@/lib/address/use-address";
 
 import { FreezeDialog, isKind, type Kind } from "./freezing/freeze-dialog";
 

@@ -17,9 +17,9 @@ import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Markdown } from "@/components/text/markdown";
 import { plural } from "@/lib/format";
-import { useAddress } from "@/lib/use-address";
-import { useGo } from "@/lib/use-go";
-import { useProjectId } from "@/lib/use-project";
+import { useAddress } from "@/lib/address/use-address";
+import { useGo } from "@/lib/address/use-go";
+import { useProjectId } from "@/lib/address/use-project";
 
 function NewDialog({ projectId, onClose }: { projectId: string; onClose: () => void }) {
   const go = useGo();

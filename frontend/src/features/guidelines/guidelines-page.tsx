@@ -5,7 +5,7 @@ import { guidelinesQuery } from "@/api/guidelines";
 import { Acknowledge, GuidelinesText, GuidelinesVersion } from "@/components/guidelines";
 import { Loaded } from "@/components/states";
 import { useMayRank } from "@/components/use-may";
-import { useProjectId } from "@/lib/use-project";
+import { useProjectId } from "@/lib/address/use-project";
 
 export function GuidelinesPage() {
   const projectId = useProjectId();

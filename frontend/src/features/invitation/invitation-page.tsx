@@ -14,7 +14,7 @@ import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { Empty, Failure, Skeleton } from "@/components/states";
 import { isText, read, remove, write } from "@/lib/storage";
-import { useGo } from "@/lib/use-go";
+import { useGo } from "@/lib/address/use-go";
 
 const LEAST_PASSWORD = 10;
 /** Where a token waits while somebody signs in: in no address that a server could log. */

@@ -10,8 +10,8 @@ import { meQuery } from "@/api/session";
 import { Icon } from "@/components/icons";
 import { More } from "@/components/more";
 import { EmptyCard, Loaded } from "@/components/states";
-import { useAddress } from "@/lib/use-address";
-import { useProjectId } from "@/lib/use-project";
+import { useAddress } from "@/lib/address/use-address";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { OwnJudgmentCard } from "./own-judgment-card";
 

@@ -15,7 +15,7 @@ import { MODEL_KIND_NAMES } from "@/components/text/names";
 import { VerdictPill } from "@/components/verdict-pill";
 import { bytes, number, shortHash, shortId } from "@/lib/format";
 import { useMayChange } from "@/components/use-may";
-import { useProjectId } from "@/lib/use-project";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { Lineage } from "./lineage";
 import { parameters } from "./models-page";

@@ -16,7 +16,7 @@ import { Ago } from "@/components/text/clock";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
 import { useMayChange } from "@/components/use-may";
 import { bytes } from "@/lib/format";
-import { useProjectId } from "@/lib/use-project";
+import { useProjectId } from "@/lib/address/use-project";
 
 export function parameters(count: number | null | undefined): string {
   if (count === null || count === undefined) return "–";

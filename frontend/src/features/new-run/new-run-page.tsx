@@ -9,8 +9,8 @@ import { modelsQuery } from "@/api/models";
 import { snapshotsQuery } from "@/api/projects";
 import { methodsQuery, runQuery, runsQuery } from "@/api/runs";
 import { Loaded } from "@/components/states";
-import { useAddress } from "@/lib/use-address";
-import { useProjectId } from "@/lib/use-project";
+import { useAddress } from "@/lib/address/use-address";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { RunEditor, type FormInputs } from "./run-editor";
 

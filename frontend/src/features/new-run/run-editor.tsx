@@ -9,8 +9,8 @@ import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Empty, Failure } from "@/components/states";
 import { randomId } from "@/lib/random-id";
-import { useAddress, withValues } from "@/lib/use-address";
-import { useGo, type Go } from "@/lib/use-go";
+import { useAddress, withValues } from "@/lib/address/use-address";
+import { useGo, type Go } from "@/lib/address/use-go";
 
 import { differences, suggestedName, type Candidates } from "./config/initial-config";
 import { fieldsOf, grouped, type Field } from "./config/schema";

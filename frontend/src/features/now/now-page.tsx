@@ -29,7 +29,7 @@ import { VerdictPill } from "@/components/verdict-pill";
 import { useMayChange, useMayRank } from "@/components/use-may";
 import { useLiveRuns } from "@/components/run-list/use-live-runs";
 import { duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
-import { useProjectId } from "@/lib/use-project";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { useAgreement } from "./use-agreement";
 

@@ -14,7 +14,7 @@ import { Icon } from "@/components/icons";
 import { Failure, Skeleton } from "@/components/states";
 import { loadLateParts } from "@/components/text/late/parts";
 import { number, plural } from "@/lib/format";
-import { useProjectId } from "@/lib/use-project";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { Comparison } from "./comparison";
 import { GuidelinesGate } from "./guidelines/gate";

@@ -10,8 +10,8 @@ import { meQuery } from "@/api/session";
 import type { Assignment, OwnJudgment } from "@/api/types";
 import { EmptyCard, Loaded, Skeleton } from "@/components/states";
 import { isText, read, remove, write } from "@/lib/storage";
-import { useGo } from "@/lib/use-go";
-import { useProjectId } from "@/lib/use-project";
+import { useGo } from "@/lib/address/use-go";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { Comparison, type ComparisonProps } from "./comparison";
 import { dropDraft, keepDraft } from "./leases/drafts";

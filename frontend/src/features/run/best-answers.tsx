@@ -7,7 +7,7 @@ import { CreateForm, NameField } from "@/components/form/create-form";
 import { Field } from "@/components/form/field";
 import { HeldOutField } from "@/components/form/held-out-field";
 import { Icon } from "@/components/icons";
-import { useGo } from "@/lib/use-go";
+import { useGo } from "@/lib/address/use-go";
 
 /**
  * The reward terms of a run that samples, as its scores name them: by their names, or else by their

@@ -10,7 +10,7 @@ import { Notes } from "@/components/run-edit/notes";
 import { useMayChange } from "@/components/use-may";
 import { Failure, Loaded } from "@/components/states";
 import { Tabs } from "@/components/tabs";
-import { useGo } from "@/lib/use-go";
+import { useGo } from "@/lib/address/use-go";
 
 import { Alerts } from "./alerts";
 import { CheckpointsTab } from "./checkpoints-tab";

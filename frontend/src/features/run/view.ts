@@ -2,7 +2,7 @@
 
 import type { Axis, Zoom } from "@/charts/live-curves";
 import { axisOf, zoomOf, zoomParam } from "@/components/chart/window";
-import { useAddress, type Values } from "@/lib/use-address";
+import { useAddress, type Values } from "@/lib/address/use-address";
 
 export interface View {
   readonly axis: Axis;

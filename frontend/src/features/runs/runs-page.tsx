@@ -16,9 +16,9 @@ import { useTrendsOf } from "@/components/run-list/trends";
 import { Empty, Loaded } from "@/components/states";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { plural } from "@/lib/format";
-import { useAddress } from "@/lib/use-address";
-import { useGo } from "@/lib/use-go";
-import { useProjectId } from "@/lib/use-project";
+import { useAddress } from "@/lib/address/use-address";
+import { useGo } from "@/lib/address/use-go";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { BulkBar } from "./bulk-bar";
 import { ColumnsMenu } from "./columns-menu";

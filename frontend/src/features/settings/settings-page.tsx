@@ -9,7 +9,7 @@ import type { User } from "@/api/types";
 import { Redirect } from "@/components/redirect";
 import { Loaded } from "@/components/states";
 import { Tabs } from "@/components/tabs";
-import { useProjectId } from "@/lib/use-project";
+import { useProjectId } from "@/lib/address/use-project";
 
 import { KeysTab } from "./keys/keys-tab";
 import { MembersTab } from "./members/members-tab";

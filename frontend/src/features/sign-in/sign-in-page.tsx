@@ -11,8 +11,8 @@ import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { PasswordForm } from "@/components/form/password-form";
 import { Failure, Skeleton } from "@/components/states";
-import { useAddress } from "@/lib/use-address";
-import { useGo } from "@/lib/use-go";
+import { useAddress } from "@/lib/address/use-address";
+import { useGo } from "@/lib/address/use-go";
 
 type UnsentOf = ComponentType<{ userId: string }>;
 

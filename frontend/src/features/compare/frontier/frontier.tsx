@@ -13,7 +13,7 @@ import { Failure, Skeleton } from "@/components/states";
 import { MeasuredApart } from "@/features/compare/measured-apart";
 import { SAME_PROMPT_ID } from "@/features/compare/same-prompt/same-prompt";
 import { useView } from "@/features/compare/view";
-import { useGo } from "@/lib/use-go";
+import { useGo } from "@/lib/address/use-go";
 
 import { isGold, measuresOf, missingMeasures, type Measure } from "./measures";
 import { pathsOf, type Known } from "./paths";

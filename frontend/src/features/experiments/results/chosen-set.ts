@@ -1,5 +1,5 @@
 /** The set of prompts that a reader has chosen, in the address: for the answer and for the tables. */
-import { useAddress } from "@/lib/use-address";
+import { useAddress } from "@/lib/address/use-address";
 
 const SET = "set";
 

@@ -12,7 +12,7 @@ import { Segmented } from "@/components/segmented";
 import { zoomParam } from "@/components/chart/window";
 import { Empty, Failure, Skeleton } from "@/components/states";
 import { onAxis, useView } from "@/features/run/view";
-import { useGo } from "@/lib/use-go";
+import { useGo } from "@/lib/address/use-go";
 
 import { CurveCard } from "./chart/curve-card";
 import { rangeOf } from "./layout";

@@ -20,7 +20,7 @@ import { csvOf } from "@/lib/files/csv";
 import { fileName, save } from "@/lib/files/download";
 import { number, percent, plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
-import { useGo } from "@/lib/use-go";
+import { useGo } from "@/lib/address/use-go";
 
 import {
   csvRows,

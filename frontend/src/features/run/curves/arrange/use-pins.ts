@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { meQuery } from "@/api/session";
 import { useView } from "@/features/run/view";
 import { isText, read, write } from "@/lib/storage";
-import { useToldByAddress } from "@/lib/use-address";
+import { useToldByAddress } from "@/lib/address/use-address";
 
 import { pinsOf, textOf, type Pins } from "./pins";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { found, neighbour } from "./palette-search";
+import { found, neighbour } from "./search";
 
 const entries = Array.from({ length: 20 }, (_, n) => ({ id: `${n}`, text: `run ${n}` }));
 const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id);

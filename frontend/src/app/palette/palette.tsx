@@ -12,10 +12,10 @@ import type { User } from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
 import { chooseTheme } from "@/lib/theme";
 import { useBackdrop } from "@/lib/use-backdrop";
-import { useGo } from "@/lib/use-go";
+import { useGo } from "@/lib/address/use-go";
 
-import { pagesFor } from "./nav-pages";
-import { found, neighbour, type Named } from "./palette-search";
+import { pagesFor } from "../nav-pages";
+import { found, neighbour, type Named } from "./search";
 
 interface Entry extends Named {
   readonly icon: IconName;
