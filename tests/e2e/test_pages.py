@@ -132,7 +132,7 @@ def test_the_palette_finds_a_page_by_keyboard(workshop: Workshop, open_page: Ope
     page.keyboard.press("Control+k")
     page.keyboard.type("snapw")
     expect(
-        page.get_by_text("No page, run, experiment, model, project or action matches")
+        page.get_by_text("No page, experiment, model, project or action matches")
     ).to_be_visible()
     page.get_by_role("combobox", name="Search").fill("worke")
     page.keyboard.press("Enter")

@@ -179,7 +179,7 @@ def test_an_experiment_is_asked_answered_and_concluded(
     project: str, seeds: list[str], open_page: OpenPage, workshop: Workshop, axe: str
 ) -> None:
     page = open_page(f"/projects/{project}/experiments", width=390)
-    expect(page.get_by_text("No experiments yet")).to_be_visible()
+    expect(page.get_by_text("No experiments in use")).to_be_visible()
     page.get_by_role("button", name="New experiment").first.click()
     page.get_by_label("Name").fill("Rates")
     page.get_by_label("Question").fill("Which learning rate is better?")

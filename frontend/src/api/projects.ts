@@ -1,7 +1,7 @@
 /** Projects, and the records a project holds. Keys: ["project", id, resource, ...filters]. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
-import { post, request } from "./client";
+import { post, Problem, request } from "./client";
 import type {
   Agreement,
   Demonstration,
@@ -91,12 +91,28 @@ export const agreementQuery = (projectId: string, criterion: string | null = nul
 
 export type ImportKind = "prompts" | "demonstrations" | "comparisons" | "preferences" | "solutions";
 
-export const importFile = (projectId: string, kind: ImportKind, format: string, file: File) =>
-  request<ImportResult>(`/projects/${projectId}/imports`, {
+/** A folder, or a file that has changed since it was chosen: the browser calls that no connection. */
+function refuseUnreadable(): never {
+  throw new Problem(422, {
+    title: "This file cannot be read",
+    detail: "It is a folder, or it was changed or moved since you chose it.",
+    advice: "Choose the file again.",
+  });
+}
+
+export async function importFile(
+  projectId: string,
+  kind: ImportKind,
+  format: string,
+  file: File,
+): Promise<ImportResult> {
+  await file.slice(0, 1).arrayBuffer().catch(refuseUnreadable);
+  return request<ImportResult>(`/projects/${projectId}/imports`, {
     method: "POST",
     query: { kind, format },
     raw: { content: file, type: file.type || "application/octet-stream" },
   });
+}
 
 export const freezeSnapshot = (projectId: string, body: SnapshotBody) =>
   post<Snapshot>(`/projects/${projectId}/snapshots`, body);

@@ -5,7 +5,7 @@ import { useBackdrop } from "@/lib/use-backdrop";
 
 import { Icon } from "./icons";
 
-const FIELDS = ".inside :is(input:not([type='checkbox']), textarea)";
+const FIELDS = ".inside :is(input:not([type='checkbox']), textarea, select)";
 const BUTTONS = ":is(.inside, .dialog-foot) button";
 
 export function Dialog(props: {
@@ -38,6 +38,8 @@ export function Dialog(props: {
       className={props.className ?? ""}
       aria-labelledby={title}
       onCancel={(event) => {
+        // React hands that of a dialog within this one on to it.
+        if (event.target !== ref.current) return;
         event.preventDefault();
         props.onClose();
       }}

@@ -83,16 +83,21 @@ interface QueryLike<Data> {
   data: Data | undefined;
   error: Error | null;
   refetch: () => unknown;
+  /** Whether the data are those of the question before. */
+  isPlaceholderData?: boolean;
 }
 
 /** A query as a page shows it: what came last stays on screen while a refetch fails. */
 export function Loaded<Data>(props: {
   query: QueryLike<Data>;
   lines?: number;
+  /** What says "there is none" waits for the answer to the question that is asked now. */
+  isNone?: (data: Data) => boolean;
   children: (data: Data) => ReactNode;
 }) {
-  const { data, error, refetch } = props.query;
-  if (data !== undefined) return <>{props.children(data)}</>;
+  const { data, error, refetch, isPlaceholderData: isOfBefore = false } = props.query;
+  const isOpen = data !== undefined && isOfBefore && props.isNone?.(data) === true;
+  if (data !== undefined && !isOpen) return <>{props.children(data)}</>;
   if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
   return <Skeleton lines={props.lines ?? 4} />;
 }

@@ -17,19 +17,31 @@ import { useGo } from "@/lib/address/use-go";
 import { pagesFor } from "../nav-pages";
 import { found, neighbour, type Named } from "./search";
 
+const MOST_RUNS = 100;
+const NOTHING = `No page, experiment, model, project or action matches, and none of the newest ${MOST_RUNS} runs. The page Runs finds all runs.`;
+
+const PARTLY = "Nothing that could be loaded matches; some lists could not be loaded.";
+
 interface Entry extends Named {
   readonly icon: IconName;
   readonly kind: string;
   readonly run: () => void;
 }
 
-function useEntries(user: User): { entries: readonly Entry[]; isLoaded: boolean } {
+/** `isWhole`: no list has failed. */
+interface Entries {
+  readonly entries: readonly Entry[];
+  readonly isLoaded: boolean;
+  readonly isWhole: boolean;
+}
+
+function useEntries(user: User): Entries {
   const { projectId } = useParams();
   const goTo = useGo();
   const pages = projectId === undefined ? [] : pagesFor(roleIn(user, projectId));
   const sees = (path: string) => pages.some((page) => page.path === path);
   const runs = useQuery({
-    ...runsQuery({ project_id: projectId, limit: 100 }),
+    ...runsQuery({ project_id: projectId, limit: MOST_RUNS }),
     enabled: sees("runs"),
   });
   const experiments = useQuery({
@@ -97,7 +109,12 @@ function useEntries(user: User): { entries: readonly Entry[]; isLoaded: boolean 
     theme("Dark theme", "moon", "dark"),
     theme("System theme", "system", "system"),
   ];
-  return { entries, isLoaded: ![runs, experiments, models, projects].some((one) => one.isLoading) };
+  const lists = [runs, experiments, models, projects];
+  return {
+    entries,
+    isLoaded: !lists.some((one) => one.isLoading),
+    isWhole: !lists.some((one) => one.isError),
+  };
 }
 
 export function Palette({ user, onClose }: { user: User; onClose: () => void }) {
@@ -171,7 +188,7 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
           </li>
         ))}
         {entries.length === 0 && (
-          <li className="faint">No page, run, experiment, model, project or action matches.</li>
+          <li className="faint">{all.isLoaded ? (all.isWhole ? NOTHING : PARTLY) : "Looking…"}</li>
         )}
       </ul>
     </dialog>

@@ -54,6 +54,11 @@ export function NameAndTags({ run, onClose }: { run: Run; onClose: () => void })
         onChange={({ target }) => setTags(target.value)}
         onKeyDown={onKeyDown}
       />
+      {name.trim() === "" && (
+        <span className="wrong" role="alert">
+          A run needs a name.
+        </span>
+      )}
       <div className="row">
         <PendingButton className="btn primary" isPending={edit.asked.isPending} onPress={keep}>
           {edit.clashing.length > 0 ? "Save mine instead" : "Save"}

@@ -26,20 +26,31 @@ function Line({ view }: { view: SavedView }) {
   );
   const deleting = useChange(view, (id: string) => deleteView(projectId, id));
   const isNew = name.trim() !== "" && name.trim() !== view.name;
+  const rename = () => {
+    if (isNew && !renaming.isPending) renaming.mutate(name.trim());
+  };
   return (
     <li>
-      <input
-        className="input"
-        aria-label={`Name of ${view.name}`}
-        maxLength={200}
-        value={name}
-        onChange={(event) => setName(event.target.value)}
-      />
-      {isNew && (
-        <PendingButton isPending={renaming.isPending} onPress={() => renaming.mutate(name.trim())}>
-          Rename
-        </PendingButton>
-      )}
+      <form
+        className="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          rename();
+        }}
+      >
+        <input
+          className="input"
+          aria-label={`Name of ${view.name}`}
+          maxLength={200}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        {isNew && (
+          <PendingButton isPending={renaming.isPending} onPress={rename}>
+            Rename
+          </PendingButton>
+        )}
+      </form>
       <span className="small muted">
         {view.user_name}, <Ago at={view.changed_at} />
       </span>
@@ -61,7 +72,7 @@ export function ViewsDialog(props: { views: readonly SavedView[]; onClose: () =>
     <Dialog title="Saved views" onClose={props.onClose}>
       <ul className="views-list">
         {props.views.map((view) => (
-          <Line key={`${view.id} ${view.revision}`} view={view} />
+          <Line key={view.id} view={view} />
         ))}
       </ul>
       {props.views.length === 0 && <p className="muted">No view is saved.</p>}

@@ -10,7 +10,7 @@ import { Segmented } from "@/components/segmented";
 import { Failure } from "@/components/states";
 import { Table } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
-import { bytes, plural, sentence } from "@/lib/format";
+import { bytes, number, plural, sentence } from "@/lib/format";
 
 const KINDS: readonly (readonly [ImportKind, string])[] = [
   ["prompts", "Prompts"],
@@ -67,6 +67,11 @@ function Result({
           View records
         </Link>
       </div>
+      {refused > rejected.length && (
+        <p className="small muted import-part">
+          The first {number(rejected.length)} of {number(refused)} rejected rows are listed.
+        </p>
+      )}
       {rejected.length > 0 && (
         <Table columns={[["Line, element or row", "num"], "Reason"]} items={rejected}>
           {({ line, reason }) => (

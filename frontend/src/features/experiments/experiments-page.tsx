@@ -126,7 +126,7 @@ export function ExperimentsPage() {
             ) : isArchived ? (
               <Empty icon="experiments" title="No archived experiments" />
             ) : (
-              <Empty icon="experiments" title="No experiments yet" actions={button}>
+              <Empty icon="experiments" title="No experiments in use" actions={button}>
                 {mayChange
                   ? "Begin with a question, such as “Does a larger KL coefficient help?”. Then start at least three runs with different seeds for each setting: the page says which setting is better, and how many seeds are still needed to tell."
                   : "An experiment appears here when a researcher of this project creates it. Its page says which setting is better, and how many seeds are still needed to tell."}

@@ -52,7 +52,7 @@ export function MinePage({ unsentOf: Unsent }: { unsentOf: UnsentOf }) {
       </div>
       <Word />
       {me !== undefined && <Unsent projectId={projectId} userId={me.id} />}
-      <Loaded query={query} lines={8}>
+      <Loaded query={query} lines={8} isNone={({ pages }) => pages.every(isEmptyPage)}>
         {({ pages }) => {
           const judgments = pages.flatMap((page) => page.items);
           if (judgments.length === 0) return <Nothing words={asked} projectId={projectId} />;
@@ -89,6 +89,8 @@ function Word() {
     </div>
   );
 }
+
+const isEmptyPage = ({ items }: { readonly items: readonly unknown[] }) => items.length === 0;
 
 function Nothing({ words, projectId }: { words: string; projectId: string }) {
   if (words !== "")

@@ -3,11 +3,12 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 
+import { Problem } from "@/api/client";
 import { applyVerb, changeRuns } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
-import { plural } from "@/lib/format";
+import { number, plural } from "@/lib/format";
 
 import {
   CancelDialog,
@@ -21,6 +22,8 @@ import {
 const MOST_COMPARED = 100;
 /** Of one request. */
 const MOST_CHANGED = 500;
+/** In one sentence. */
+const MOST_NAMED = 5;
 
 /** A dialog that is open, with the runs that were chosen when it was opened. */
 interface Opened {
@@ -36,19 +39,35 @@ interface Asked {
   readonly by: Opened | null;
 }
 
-/** Cancels one after the other; says how many could not be. */
+/** Some runs were not cancelled: which, so that trying again asks for these alone. */
+class NotCancelled extends Problem {
+  constructor(
+    readonly runs: readonly Run[],
+    asked: number,
+    first: Problem,
+  ) {
+    const names = runs.slice(0, MOST_NAMED).map(({ name }) => `“${name}”`);
+    const more = runs.length > MOST_NAMED ? ` and ${number(runs.length - MOST_NAMED)} more` : "";
+    super(first.status, {
+      title: `${plural(runs.length, "run")} of ${number(asked)} ${runs.length === 1 ? "was" : "were"} not cancelled`,
+      detail: `${names.join(", ")}${more}: ${first.message}`,
+      advice: first.advice,
+      request_id: first.requestId,
+    });
+  }
+}
+
+/** Cancels one after the other; says which could not be. */
 async function cancelAll(runs: readonly Run[]): Promise<void> {
-  const failed: Error[] = [];
+  const failed: Run[] = [];
+  let first: Problem | null = null;
   for (const run of runs)
     await applyVerb(run.id, "cancel").catch((error: unknown) => {
-      failed.push(error instanceof Error ? error : new Error(String(error)));
+      if (!(error instanceof Problem)) throw error;
+      failed.push(run);
+      first ??= error;
     });
-  const [first] = failed;
-  if (first !== undefined)
-    throw new Error(
-      `${runs.length - failed.length} of ${runs.length} runs were cancelled. First error: ` +
-        first.message,
-    );
+  if (first !== null) throw new NotCancelled(failed, runs.length, first);
 }
 
 /** `onDone`: a dialog that was opened while an earlier change was on its way stays open. */
@@ -110,7 +129,13 @@ export function BulkBar(props: {
             Clear
           </button>
           {!isOfDialog && <RefusedChange asked={change} runs={runs} />}
-          <Refused asked={cancel} />
+          <Refused
+            asked={
+              cancel.error instanceof NotCancelled
+                ? { ...cancel, variables: cancel.error.runs }
+                : cancel
+            }
+          />
         </section>
       )}
       {opened !== null && (

@@ -8,6 +8,7 @@ import type { Run, RunsChange } from "@/api/types";
 import { Dialog } from "@/components/dialog";
 import { Icon } from "@/components/icons";
 import { PendingButton } from "@/components/pending-button";
+import { Loaded } from "@/components/states";
 import { plural } from "@/lib/format";
 
 export type Change = Partial<Omit<RunsChange, "run_ids">>;
@@ -121,8 +122,12 @@ export function TagDialog(props: ChangeDialogProps) {
   );
 }
 
+/** No id looks like this. */
+const NO_EXPERIMENT = "none";
+
+/** Nothing is chosen at first: Enter must not take runs out of their experiments. */
 export function ExperimentDialog(props: ChangeDialogProps) {
-  const experiments = useQuery(experimentsQuery(props.projectId)).data?.items ?? [];
+  const experiments = useQuery(experimentsQuery(props.projectId));
   const [chosen, setChosen] = useState("");
   return (
     <Dialog
@@ -131,10 +136,12 @@ export function ExperimentDialog(props: ChangeDialogProps) {
       footer={
         <PendingButton
           className="btn primary"
-          isPending={props.isPending}
-          onPress={() => props.onChange({ experiment_id: chosen === "" ? null : chosen })}
+          isPending={props.isPending || chosen === ""}
+          onPress={() =>
+            props.onChange({ experiment_id: chosen === NO_EXPERIMENT ? null : chosen })
+          }
         >
-          {chosen === "" ? "Take them out" : "Put them there"}
+          {chosen === NO_EXPERIMENT ? "Take them out" : "Put them there"}
         </PendingButton>
       }
     >
@@ -144,13 +151,19 @@ export function ExperimentDialog(props: ChangeDialogProps) {
         value={chosen}
         onChange={({ target }) => setChosen(target.value)}
       >
-        <option value="">No experiment</option>
-        {experiments.map(({ id, name }) => (
+        <option value="" disabled hidden>
+          Choose…
+        </option>
+        <option value={NO_EXPERIMENT}>No experiment</option>
+        {experiments.data?.items.map(({ id, name }) => (
           <option key={id} value={id}>
             {name}
           </option>
         ))}
       </select>
+      <Loaded query={experiments} lines={1}>
+        {() => null}
+      </Loaded>
       {props.refused}
     </Dialog>
   );

@@ -56,10 +56,11 @@ function NothingListed(props: { isFiltered: boolean; newRun: ReactNode; onClear:
       </Empty>
     );
   return (
-    <Empty icon="runs" title="No runs yet" actions={props.newRun}>
+    <Empty icon="runs" title="No runs listed" actions={props.newRun}>
       {props.newRun === false
         ? "Runs appear here when researchers of this project start them."
-        : "Sample responses to rank, fine-tune on demonstrations, train a reward model, then the policy."}
+        : "Sample responses to rank, fine-tune on demonstrations, train a reward model, then the policy."}{" "}
+      Archived runs are left out: the filter archived:yes lists them.
     </Empty>
   );
 }
@@ -194,7 +195,7 @@ export function RunsPage() {
             The line below the filter says where it goes wrong and what is expected there.
           </Empty>
         ) : (
-          <Loaded query={pages} lines={8}>
+          <Loaded query={pages} lines={8} isNone={() => rows.length === 0}>
             {() =>
               rows.length === 0 ? (
                 <NothingListed

@@ -50,9 +50,13 @@ function useKnown(measure: Measure, refetchInterval: number | false) {
   });
   const items = groups.flatMap((one) => one.data?.items ?? []);
   const known = knownOf(runs.data?.series ?? [], items);
-  const error = runs.error ?? groups.find((one) => one.error !== null)?.error ?? null;
-  const isLoaded = [runs, ...groups].every((one) => one.data !== undefined);
-  return { known, error, isLoaded };
+  const all = [runs, ...groups];
+  const error = all.find((one) => one.error !== null)?.error ?? null;
+  const retry = () => {
+    for (const one of all) if (one.error !== null) void one.refetch();
+  };
+  const isLoaded = all.every((one) => one.data !== undefined);
+  return { known, error, isLoaded, retry };
 }
 
 /** The same, to the last digit. */
@@ -95,7 +99,7 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
   const go = useGo();
   const client = useQueryClient();
   const [problem, setProblem] = useState<unknown>(null);
-  const { known, error, isLoaded } = useKnown(measure, refetchMs);
+  const { known, error, isLoaded, retry } = useKnown(measure, refetchMs);
   const nameOf = (run: string) => runs.get(run)?.name ?? run;
   const drawn = (found: Known) => pathsOf(answer.groups, hidden, measure, found, nameOf);
   const paths = drawn(known);
@@ -107,7 +111,8 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
     set({ at: String(step) });
     document.getElementById(SAME_PROMPT_ID)?.scrollIntoView({ block: "start" });
   };
-  if (error !== null) return <Failure error={error} />;
+  // What came last stays while a refetch fails.
+  if (error !== null && !isLoaded) return <Failure error={error} onRetry={retry} />;
   if (paths.length === 0 && !isLoaded) return <Skeleton label="Loading reward and KL" />;
   if (paths.length === 0)
     return (

@@ -35,6 +35,15 @@ function Choice(props: { run: Run; isChosen: boolean; onChoose: () => void }) {
   );
 }
 
+/** Why no run can be chosen. */
+function whyNone(text: string, hasMore: boolean): string {
+  if (hasMore)
+    return `The newest ${MOST_LISTED} are in this experiment. Search by name for others.`;
+  return text.trim() === ""
+    ? "All runs of the project that are not archived are in this experiment."
+    : "No other run has such a name.";
+}
+
 export function AddRunsDialog(props: { experiment: Experiment; onClose: () => void }) {
   const { experiment, onClose } = props;
   const client = useQueryClient();
@@ -84,7 +93,10 @@ export function AddRunsDialog(props: { experiment: Experiment; onClose: () => vo
         onChange={(event) => setText(event.target.value)}
       />
       <Refused asked={adding} />
-      <Loaded query={runs}>
+      <Loaded
+        query={runs}
+        isNone={({ items }) => items.every((run) => run.experiment_id === experiment.id)}
+      >
         {({ items, next_cursor: next }) => {
           const others = items.filter((run) => run.experiment_id !== experiment.id);
           return (
@@ -99,8 +111,8 @@ export function AddRunsDialog(props: { experiment: Experiment; onClose: () => vo
                   />
                 ))}
               </ul>
-              {others.length === 0 && <p className="muted">No other run has such a name.</p>}
-              {next != null && (
+              {others.length === 0 && <p className="muted">{whyNone(text, next != null)}</p>}
+              {next != null && others.length > 0 && (
                 <p className="small muted">
                   The newest {MOST_LISTED} are listed. Search by name for others.
                 </p>

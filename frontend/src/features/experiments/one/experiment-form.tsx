@@ -143,6 +143,8 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
     dropDraft([userId, experiment.id]);
     onClose();
   };
+  // The conflict of which the other person's texts are here.
+  const [told, setTold] = useState<Error | null>(null);
   const query = experimentQuery(experiment.id);
   const latest = useRef(typed);
   useEffect(() => {
@@ -165,6 +167,7 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
         setTyped((now) => rebased(now, textsOf(from), textsOf(newest)));
         setBefore(textsOf(from));
         setFrom(newest);
+        setTold(error);
       },
     },
     (saved, sent) => {
@@ -173,7 +176,7 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
       setFrom(saved);
     },
   );
-  const isConflict = saving.error instanceof Problem && saving.error.status === 409;
+  const isConflict = saving.error !== null && saving.error === told;
   const set = (name: keyof Texts) => (value: string) =>
     setTyped((now) => ({ ...now, [name]: value }));
   return (

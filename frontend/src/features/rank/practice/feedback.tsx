@@ -6,6 +6,7 @@ import { Markdown } from "@/components/text/markdown";
 import { ordinal, plural, words } from "@/lib/format";
 import { useKeys } from "@/lib/use-keys";
 
+import { isPressable } from "../keys/enter";
 import { atStep, letterOf, type Ranking } from "../ranking/ranking";
 import { expectedCards, orderOf } from "./orders";
 
@@ -22,7 +23,7 @@ export function Feedback(props: {
     if (event.key !== "Enter") return false;
     // An Enter that is held a little long has sent the answer; it does not skip what is shown now.
     if (event.repeat) return true;
-    if (event.target instanceof HTMLButtonElement) return false;
+    if (isPressable(event.target)) return false;
     onNext();
     return true;
   });

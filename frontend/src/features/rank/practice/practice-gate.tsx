@@ -95,6 +95,9 @@ function Task(props: {
         <span className="small muted">
           {state.answered + 1} of {state.comparisons}. Practice is not counted.
         </span>
+        <span className="small muted" role="status">
+          {answering.isPending && "Sending…"}
+        </span>
       </div>
       <Refused asked={answering} />
       <Comparison

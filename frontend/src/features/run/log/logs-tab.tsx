@@ -38,7 +38,7 @@ const ENDED: Partial<Record<Run["state"], string>> = {
 };
 
 /** What the end of the log means: that nothing more comes, or that it may. */
-function EndOfLog({ run }: { run: Run }) {
+function EndOfLog({ run, isAll }: { run: Run; isAll: boolean }) {
   if (mayMoveOn(run.state)) return <>New lines appear here while the run is running.</>;
   return (
     <>
@@ -49,7 +49,7 @@ function EndOfLog({ run }: { run: Run }) {
           <Ago at={run.finished_at} />
         </>
       )}
-      . These are all its lines.
+      . {isAll ? "These are all its lines." : "Not all of its lines are shown."}
     </>
   );
 }
@@ -126,7 +126,7 @@ function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
         ))}
       </div>
       <footer className="small faint">
-        <EndOfLog run={run} />
+        <EndOfLog run={run} isAll={shown.length === lines.length} />
       </footer>
     </section>
   );

@@ -125,19 +125,27 @@ function noneBecause(run: Run): string {
     : "This run has logged no response so far.";
 }
 
+function whyNone({ step }: AnsweredSamples, asked: AskedSamples): string {
+  if (asked.q !== "") return `No sample here contains “${asked.q}”.`;
+  if (asked.prompt_id !== null)
+    return "No response to this prompt was logged. The section log of the config sets how many are.";
+  return `No samples were logged at step ${number(step)}. Choose another step.`;
+}
+
 function Found({ data, asked, run }: { data: AnsweredSamples; asked: AskedSamples; run: Run }) {
   const { search, set } = useView();
   const shading = shadingOf(data, search.get("shade"));
-  if (data.items.length === 0) {
+  if (data.items.length === 0)
     return (
       <div className="note">
-        <Icon name="note" />{" "}
-        {asked.q === ""
-          ? `No samples were logged at step ${number(data.step)}. Choose another step.`
-          : `No sample here contains “${asked.q}”.`}
+        <Icon name="note" /> <span className="grow">{whyNone(data, asked)}</span>
+        {asked.prompt_id !== null && (
+          <button type="button" className="btn" onClick={() => set({ prompt: null })}>
+            All prompts
+          </button>
+        )}
       </div>
     );
-  }
   if (asked.prompt_id !== null) {
     const onAll = () => set({ prompt: null });
     return (

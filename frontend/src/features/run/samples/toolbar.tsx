@@ -53,12 +53,18 @@ export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSa
         onChange={(event) => set({ q: event.target.value || null })}
       />
       <span className="grow" />
-      <span className="small faint">{plural(data.items.length, "sample")}</span>
+      <span className="small faint">{countText(data.items.length)}</span>
     </header>
   );
 }
 
 const NONE: readonly number[] = [];
+
+/** Of one answer; there may be more of them. */
+const MOST_ANSWERED = 200;
+
+const countText = (n: number): string =>
+  n < MOST_ANSWERED ? plural(n, "sample") : `${n} samples, and there may be more`;
 
 function StepChooser(props: {
   steps: readonly number[];
