@@ -58,14 +58,16 @@ def add_key(
     name: str,
     expires_in_s: int | None,
     scopes: Collection[Scope] | None = None,
-    made_with: ApiKeyUsed | None = None,
+    maker: Caller | None = None,
     at: datetime,
 ) -> KeyAnswer:
     """A new API key; its text is in the answer and nowhere else.
 
     One that is made with a key has no scope that this one lacks and lives no longer. Raises
-    Forbidden for a scope beyond that; `scopes` None: all that are allowed.
+    Forbidden for a scope beyond that, NotSignedIn if the maker may do nothing any more; `scopes`
+    None: all that are allowed.
     """
+    made_with = maker.key if maker else None
     allowed = EVERY_SCOPE if made_with is None else made_with.scopes
     beyond = set(scopes or ()) - allowed
     if beyond:
@@ -82,7 +84,7 @@ def add_key(
         prefix=key[:9],
         key_sha256=_sha256(key),
         scopes=sorted(allowed if scopes is None else set(scopes)),
-        parent_id=made_with.id if made_with else None,
+        maker=maker,
         expires_at=min(_ends(expires_in_s, made_with, at), default=None),
         at=at,
     )

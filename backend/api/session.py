@@ -117,12 +117,12 @@ async def _proven(body: SignIn, phases: Phases) -> _Proven:
 
 def _still(session: SessionDep, proven: _Proven) -> str:
     """The user, whose address and password are what they were when the password was checked."""
-    found = users.password_hash(session, proven.email)
+    found = users.held_password_hash(session, proven.email)
     if found is None or (found.user_id, found.hash) != (proven.user_id, proven.hash):
         raise _wrong()
     _must_be_active(found)
     if proven.renewed is not None:
-        users.change(session, proven.user_id, password_hash=proven.renewed)
+        users.renew_hash(session, proven.user_id, proven.renewed)
     return proven.user_id
 
 

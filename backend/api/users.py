@@ -128,7 +128,7 @@ def create_key(
         name=body.name,
         expires_in_s=body.expires_in_s,
         scopes=body.scopes,
-        made_with=caller.key,
+        maker=caller,
         at=at,
     )
     phases.note_change(before=None, after=_powers(key))

@@ -1,16 +1,20 @@
 """The user behind a key or a browser session, as the rest of the service knows callers.
 
-Called by `keys`, `sign_ins` and `invitations` beside it.
+Called by `keys`, `sign_ins` and `invitations` beside it. Whoever makes or uses what lets somebody
+in holds the rows that it ends with: whoever revokes a key or deactivates a user waits for them, and
+then ends what was made too. Users are held before keys, and by number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Row, bindparam, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import ApiKeyUsed, Caller
+from backend.errors import NotSignedIn
 from backend.schemas.vocabulary import Role
+from backend.store.tables.access import ApiKey
 from backend.store.tables.people import Membership, User
 from backend.store.visibility import is_visible
 
@@ -27,6 +31,32 @@ _BY_ID = WHO.where(User.id == bindparam("user_id"))
 def of_user(session: Session, user_id: str) -> Caller | None:
     """The caller that a user is; None for one who is deactivated."""
     return caller(session.connection().execute(_BY_ID, {"user_id": user_id}).all())
+
+
+def hold(session: Session, maker: Caller, *, users: Collection[str] = ()) -> None:
+    """Keep these users, and a caller with the key used, as they are until the transaction ends.
+
+    Raises NotSignedIn if the caller was deactivated or the key revoked since the request came.
+    """
+    active = hold_users(session, {maker.id, *users})
+    if not active.get(maker.id, False) or not _is_valid(session, maker.key):
+        raise NotSignedIn(
+            "the key was revoked, or its user deactivated, while this request was answered",
+            advice="Sign in again or ask an administrator for a new key.",
+        )
+
+
+def hold_users(session: Session, user_ids: Collection[str]) -> dict[str, bool]:
+    """Keep these users as they are until the transaction ends; whether each is active, by id."""
+    held = select(User.id, User.is_active).where(User.id.in_(user_ids)).order_by(User.number)
+    return dict(session.execute(held.with_for_update(read=True)).all())
+
+
+def _is_valid(session: Session, key: ApiKeyUsed | None) -> bool:
+    if key is None:
+        return True
+    unrevoked = select(ApiKey.id).where(ApiKey.id == key.id, ApiKey.revoked_at.is_(None))
+    return session.scalar(unrevoked.with_for_update(read=True)) is not None
 
 
 def caller(rows: Sequence[Row[*tuple[Any, ...]]], key: ApiKeyUsed | None = None) -> Caller | None:

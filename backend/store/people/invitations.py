@@ -43,8 +43,12 @@ def add(
     link: Link,
     at: datetime,
 ) -> InvitationAnswer:
-    """Keep an invitation. Raises Forbidden for a role above the sender's own."""
+    """Keep an invitation. Raises Forbidden for a role above the sender's own.
+
+    Raises NotSignedIn if the sender may do nothing any more.
+    """
     sender.must_hand_out(role, project_id)
+    callers.hold(session, sender)
     row = Invitation(
         id=new_id("invitation"),
         project_id=project_id,
@@ -72,8 +76,10 @@ def renew(
 ) -> InvitationAnswer:
     """Give an invitation another link, of whoever renews it; the link before ends.
 
-    Raises Conflict if it was used, Forbidden for a role above the sender's own.
+    Raises Conflict if it was used, Forbidden for a role above the sender's own, NotSignedIn if the
+    sender may do nothing any more.
     """
+    callers.hold(session, sender)
     row = _unused(session, project_id, invitation_id)
     sender.must_hand_out(Role(row.role), project_id)
     row.token_sha256, row.expires_at = link

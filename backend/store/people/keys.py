@@ -30,12 +30,17 @@ def add(
     prefix: str,
     key_sha256: str,
     scopes: Sequence[Scope],
-    parent_id: str | None,
+    maker: Caller | None,
     expires_at: datetime | None,
     at: datetime,
 ) -> KeyAnswer:
-    """Keep an API key by its hash. Raises NotFound for an unknown user."""
+    """Keep an API key by its hash; `maker` None: the service itself makes it.
+
+    Raises NotFound for an unknown user, NotSignedIn if the maker may do nothing any more.
+    """
     users.must_exist(session, user_id)
+    if maker is not None:
+        callers.hold(session, maker, users=[user_id])
     key = ApiKey(
         id=new_id("key"),
         user_id=user_id,
@@ -43,7 +48,7 @@ def add(
         prefix=prefix,
         key_sha256=key_sha256,
         scopes=list(scopes),
-        parent_id=parent_id,
+        parent_id=maker.key.id if maker and maker.key else None,
         expires_at=expires_at,
         created_at=at,
     )
@@ -114,13 +119,26 @@ def caller_of(session: Session, key_sha256: str, *, at: datetime) -> Caller | No
 
 
 def _revoke(session: Session, first: ColumnElement[bool], at: datetime) -> None:
+    """Revoke keys and what was made with them, until nothing is left.
+
+    Whoever makes a key holds its parent (`callers.hold`): the UPDATE waits for that transaction,
+    but finds its key only when it looks again.
+    """
+    while _revoke_found(session, first, at):
+        pass
+
+
+def _revoke_found(session: Session, first: ColumnElement[bool], at: datetime) -> bool:
+    """Revoke the keys and invitations that are there now; whether there were any."""
     family = select(ApiKey.id).where(first).cte("family", recursive=True)
     child = aliased(ApiKey)
     family = family.union(select(child.id).join(family, child.parent_id == family.c.id))
+    revoked = 0
     for table, key in ((ApiKey, ApiKey.id), (Invitation, Invitation.key_id)):
-        session.execute(
+        ended = (
             update(table)
             .where(key.in_(select(family.c.id)), table.revoked_at.is_(None))
             .values(revoked_at=at)
-            .execution_options(synchronize_session=False)
         )
+        revoked += session.connection().execute(ended).rowcount
+    return revoked > 0

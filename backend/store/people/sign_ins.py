@@ -26,7 +26,12 @@ def add_token(session: Session, *, user_id: str, token_sha256: str, expires_at: 
 
 
 def use_token(session: Session, token_sha256: str, *, at: datetime) -> str | None:
-    """The user a token signs in, once: the DELETE lets one of two racing requests through."""
+    """The user a token signs in, once: the DELETE lets one of two racing requests through.
+
+    The user is held first, as whoever ends links and sessions does.
+    """
+    owner = select(SignInToken.user_id).where(SignInToken.token_sha256 == token_sha256)
+    active = callers.hold_users(session, session.scalars(owner).all())
     row = session.execute(
         delete(SignInToken)
         .where(SignInToken.token_sha256 == token_sha256)
@@ -34,7 +39,7 @@ def use_token(session: Session, token_sha256: str, *, at: datetime) -> str | Non
     ).one_or_none()
     if row is None or row[1] <= at:
         return None
-    return session.scalar(select(User.id).where(User.id == row[0], User.is_active))
+    return row[0] if active.get(row[0], False) else None
 
 
 def add_session(
@@ -76,7 +81,11 @@ def end_session(session: Session, cookie_sha256: str) -> None:
 
 
 def end_sessions(session: Session, user_id: str, *, but: str | None) -> None:
-    """Sign all browsers of a user out, and end its links; the browser with this hash stays."""
+    """Sign all browsers of a user out, and end its links; the browser with this hash stays.
+
+    Who is signing in at this moment is signed out too: a sign-in holds the user.
+    """
+    session.execute(select(User.id).where(User.id == user_id).with_for_update(key_share=True))
     theirs = delete(BrowserSession).where(BrowserSession.user_id == user_id)
     session.execute(theirs if but is None else theirs.where(BrowserSession.cookie_sha256 != but))
     session.execute(delete(SignInToken).where(SignInToken.user_id == user_id))

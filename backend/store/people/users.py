@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import and_, bindparam, delete, or_, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
@@ -135,10 +135,7 @@ def change(
 
     Raises NotFound, and Conflict for a taken e-mail or if no active administrator would be left.
     """
-    # Locked, so that two administrators cannot take the role from each other at the same moment.
-    admins = select(User).where(User.role == Role.ADMIN, User.is_active).order_by(User.number)
-    others = [one for one in session.scalars(admins.with_for_update()) if one.id != user_id]
-    user = _row(session, user_id)
+    user, others = _held_with_admins(session, user_id)
     was_admin = user.role == Role.ADMIN and user.is_active
     user.name = name if name is not None else user.name
     user.email = _free_email(session, email, but=user_id) if email is not None else user.email
@@ -153,12 +150,42 @@ def change(
     session.flush()
 
 
+def _held_with_admins(session: Session, user_id: str) -> tuple[User, list[User]]:
+    """A user and the other active administrators, held until the transaction ends.
+
+    Two administrators cannot take the role from each other at the same moment. Raises NotFound.
+    """
+    is_admin = and_(User.role == Role.ADMIN, User.is_active)
+    rows = select(User).where(or_(is_admin, User.id == user_id)).order_by(User.number)
+    # Foreign keys may still be checked: whoever keeps a row of an administrator need not wait.
+    locked = rows.with_for_update(key_share=True).execution_options(populate_existing=True)
+    held = {one.id: one for one in session.scalars(locked)}
+    user = held.pop(user_id, None)
+    if user is None:
+        raise _unknown(user_id)
+    return user, list(held.values())
+
+
+_HASH = select(User.id, User.password_hash, User.is_active).where(User.email == bindparam("email"))
+
+
 def password_hash(session: Session, email: str) -> PasswordHash | None:
     """The password hash of the user with this address, active or not."""
-    row = session.execute(
-        select(User.id, User.password_hash, User.is_active).where(User.email == email.lower())
-    ).one_or_none()
+    row = session.execute(_HASH, {"email": email.lower()}).one_or_none()
     return None if row is None else PasswordHash(*row)
+
+
+def held_password_hash(session: Session, email: str) -> PasswordHash | None:
+    """The same; nobody changes the user until the transaction ends, and signs the browser out."""
+    held = _HASH.with_for_update(key_share=True)
+    row = session.execute(held, {"email": email.lower()}).one_or_none()
+    return None if row is None else PasswordHash(*row)
+
+
+def renew_hash(session: Session, user_id: str, password_hash: str) -> None:
+    """Keep the same password by a fresh hash. Raises NotFound."""
+    _row(session, user_id).password_hash = password_hash
+    session.flush()
 
 
 def own_password_hash(session: Session, user_id: str) -> str | None:
@@ -191,8 +218,12 @@ def _free_email(session: Session, email: str | None, *, but: str | None = None) 
 def _row(session: Session, user_id: str) -> User:
     user = session.scalar(select(User).where(User.id == user_id))
     if user is None:
-        raise NotFound(f"there is no user {user_id}")
+        raise _unknown(user_id)
     return user
+
+
+def _unknown(user_id: str) -> NotFound:
+    return NotFound(f"there is no user {user_id}")
 
 
 def _answer(session: Session, user: User, seen_by: Caller | None) -> UserAnswer:
