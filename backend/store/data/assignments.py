@@ -62,9 +62,12 @@ def lease(
     live = [Lease(*row) for row in session.connection().execute(_live(), named)]
     lost = next((one for one in live if held is not None and one.id not in held), None)
     if lost is not None:
-        if is_offline and not lost.is_offline:
-            lost = _granted_again(session, lost, at)
-        return answer(session, lost)
+        if not is_offline or lost.is_offline:
+            return answer(session, lost)
+        if (granted := _granted_again(session, lost, at)) is not None:
+            return answer(session, granted)
+        # Judged, skipped or released since it was read: it is none of the live ones any more.
+        return lease(session, project_id, user_id, held=held, is_offline=is_offline, at=at)
     _must_be_few(live)
     comparison = candidates.next_for(session, project_id, user_id, at)
     if comparison is None:
@@ -110,11 +113,12 @@ def _grant(at: datetime, *, is_offline: bool) -> dict[str, Any]:
     }
 
 
-def _granted_again(session: Session, lost: Lease, at: datetime) -> Lease:
-    """A lease that was taken for a while is one for hours from now on."""
+def _granted_again(session: Session, lost: Lease, at: datetime) -> Lease | None:
+    """A lease that was taken for a while is one for hours from now on; None if it has ended."""
     granted = _grant(at, is_offline=True)
-    session.execute(_change(lost).values(granted))
-    return lost._replace(**granted)
+    still = _change(lost).where(candidates.is_leased(Assignment, at))
+    is_granted = session.connection().execute(still.values(granted)).rowcount > 0
+    return lost._replace(**granted) if is_granted else None
 
 
 def _must_be_few(live: Sequence[Lease]) -> None:
