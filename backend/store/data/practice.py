@@ -241,13 +241,14 @@ def _must_have_room(session: Session, project_id: str) -> None:
 
 def _close(session: Session, comparison: Comparison) -> None:
     """Have a comparison want no more judgments than it has."""
-    wanted = comparison.judgments_required - comparison.judged
-    if wanted <= 0:
-        return
-    comparison.judgments_required = comparison.judged
-    session.flush()
-    assignments.recount(session, [comparison.id])
-    tallies.add(session, comparison.project_id, wanted=-wanted, finished=1)
+    finished = _recount(session, comparison)
+    wanted = max(0, comparison.judgments_required - comparison.judged)
+    if wanted > 0:
+        comparison.judgments_required = comparison.judged
+        _recount(session, comparison)
+        finished = 1
+    if finished > 0:
+        tallies.add(session, comparison.project_id, wanted=-wanted, finished=finished)
 
 
 def _reopen(session: Session, comparison: Comparison, required: int) -> None:
@@ -255,12 +256,23 @@ def _reopen(session: Session, comparison: Comparison, required: int) -> None:
     more = required - comparison.judgments_required
     if more <= 0:
         return
+    _recount(session, comparison)
     comparison.judgments_required = required
-    session.flush()
-    assignments.recount(session, [comparison.id])
+    _recount(session, comparison)
     is_open = comparison.judged < required
     tallies.add(session, comparison.project_id, wanted=more, finished=-int(is_open))
     places.forget(session, comparison.project_id)
+
+
+def _recount(session: Session, comparison: Comparison) -> int:
+    """Count its judgments anew, also those of an import that is complete and not settled yet.
+
+    Returns how many comparisons want no more judgments because of it: 0 or 1.
+    """
+    session.flush()
+    finished = assignments.recount(session, [comparison.id])
+    session.refresh(comparison)
+    return finished
 
 
 def _result(session: Session, project_id: str, user_id: str) -> PracticeResult:
