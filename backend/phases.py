@@ -237,14 +237,15 @@ class Phases:
         }
 
     def remember(self, session: Session, done: object, used: dict[str, str] | None) -> None:
-        """Write the audit line of what was done, and keep the answer under the key, if any."""
+        """Keep the answer of what was done under the key, if any, and write its audit line."""
         if not self.is_audited and used is None:
             return
         answer = _as_json(done)
-        if self.is_audited:
-            self._audit(session, answer or {})
         if used is not None:
             self.keep(session, used, 204 if done is None else self.status, answer)
+        # Last: everybody who adds a line waits for the end of this transaction.
+        if self.is_audited:
+            self._audit(session, answer or {})
 
     def keep(
         self, session: Session, used: dict[str, str], status: int, answer: dict[str, Any] | None

@@ -51,7 +51,7 @@ def children() -> Iterator[Children]:
     children.close()
 
 
-def _serve(
+def serve(
     url: str, data_dir: Path, children: Children, *, min_free_gb: float = 0
 ) -> Iterator[Service]:
     app = create_app(
@@ -67,13 +67,13 @@ def _serve(
 @pytest.fixture
 def service(store_url: str, tmp_path: Path, children: Children) -> Iterator[Service]:
     """The application, once per kind of database."""
-    yield from _serve(store_url, tmp_path / "data", children)
+    yield from serve(store_url, tmp_path / "data", children)
 
 
 @pytest.fixture
 def light_service(sqlite_url: str, tmp_path: Path, children: Children) -> Iterator[Service]:
     """The application on SQLite alone, for what no database can change."""
-    yield from _serve(sqlite_url, tmp_path / "data", children)
+    yield from serve(sqlite_url, tmp_path / "data", children)
 
 
 @pytest.fixture

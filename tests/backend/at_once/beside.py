@@ -1,4 +1,4 @@
-"""Work in a transaction of its own beside one of the test, which holds locks meanwhile."""
+"""Work beside a transaction of the test, which holds locks meanwhile."""
 
 import threading
 from collections.abc import Callable
@@ -11,25 +11,26 @@ from backend.store.db import Database
 from tests.processes import wait_until
 
 T = TypeVar("T")
-_PID = text("SELECT pg_backend_pid()")
-_WAITS = text("SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = :pid")
+_WAITING = text(
+    "SELECT count(*) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+)
 
 
-class Beside(Generic[T]):
-    """A transaction of PostgreSQL in another thread."""
+class Request(Generic[T]):
+    """A call in another thread, which uses a database of PostgreSQL."""
 
-    def __init__(self, database: Database, work: Callable[[Session], T]) -> None:
-        """Start it; return once it has ended or waits for a lock."""
-        self._database, self._work = database, work
-        self._pid: int | None = None
+    def __init__(self, database: Database, call: Callable[[], T]) -> None:
+        """Start it; return once it has ended or somebody in the database waits for a lock."""
+        self._database, self._call = database, call
         self._done: list[T] = []
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
-        wait_until(self._is_over, "the other transaction ended or waited for a lock")
+        wait_until(self._is_over, "the call ended or waited for a lock")
 
     def result(self) -> T:
-        """What the work returns, or raises; waits for its end."""
+        """What the call returns, or raises; waits for its end."""
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -37,17 +38,25 @@ class Beside(Generic[T]):
 
     def _run(self) -> None:
         try:
-            with self._database.write("beside") as session:
-                self._pid = session.scalar(_PID)
-                found = self._work(session)
-            self._done.append(found)
+            self._done.append(self._call())
         except BaseException as error:  # noqa: BLE001 - `result` raises it
             self._error = error
 
     def _is_over(self) -> bool:
         if not self._thread.is_alive():
             return True
-        if self._pid is None:
-            return False
         with self._database.read() as session:
-            return bool(session.scalar(_WAITS, {"pid": self._pid}))
+            return bool(session.scalar(_WAITING))
+
+
+class Beside(Request[T]):
+    """A transaction of its own in another thread."""
+
+    def __init__(self, database: Database, work: Callable[[Session], T]) -> None:
+        """Start it; return once it has ended or waits for a lock."""
+
+        def write() -> T:
+            with database.write("beside") as session:
+                return work(session)
+
+        super().__init__(database, write)

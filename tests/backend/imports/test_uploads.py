@@ -29,7 +29,7 @@ from backend.uploads.turns import (
     MOST_WAITING_OF_ONE,
     UploadTurns,
 )
-from tests.backend.conftest import Service, _serve
+from tests.backend.conftest import Service, serve
 from tests.backend.imports.work import texts
 from tests.backend.test_own_judgments import NewUser
 from tests.loops import looped
@@ -204,7 +204,7 @@ async def test_a_turn_is_free_again_after_a_failure_or_a_client_that_left() -> N
 @pytest.fixture
 def full_service(sqlite_url: str, tmp_path: Path, children: Children) -> Iterator[Service]:
     """A service that wants more room than any disk has."""
-    yield from _serve(sqlite_url, tmp_path / "data", children, min_free_gb=1_000_000)
+    yield from serve(sqlite_url, tmp_path / "data", children, min_free_gb=1_000_000)
 
 
 def test_the_route_says_that_there_is_no_room(full_service: Service) -> None:
