@@ -117,9 +117,17 @@ def _keeping(
     phases: Phases, used: dict[str, str] | None
 ) -> Callable[[SessionDep, JobAnswer], None]:
     def _keep(session: SessionDep, row: JobAnswer) -> None:
-        """A job is what this request was answered with; sent again, it names the same job."""
-        if used is not None and idempotency.find(session, **used) is None:
+        """A job is what this request was answered with; sent again, it names the same job.
+
+        Raises Replayed, which undoes this job, if another API process has one for the request.
+        """
+        if used is None:
+            return
+        kept = idempotency.find(session, **used)
+        if kept is None:
             phases.keep(session, used, 202, row.model_dump(mode="json"))
+        elif (kept.answer["body"] or {}).get("id") != row.id:
+            raise Replayed(kept)
 
     return _keep
 
