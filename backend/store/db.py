@@ -30,6 +30,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.exc import StaleDataError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from backend.errors import Conflict, InvalidInput, Unavailable
@@ -369,6 +370,11 @@ def service_errors() -> Iterator[None]:
         raise Conflict(
             "another request changed the same thing at the same moment",
             advice="Send the request again.",
+        ) from error
+    except StaleDataError as error:
+        raise Conflict(
+            "another request deleted what this one changes, at the same moment",
+            advice="Load it again to see whether it is still there.",
         ) from error
     except DataError as error:
         raise InvalidInput(
