@@ -98,6 +98,10 @@ def set_memberships(session: Session, user_id: str, roles: Mapping[str, Role]) -
     unknown = sorted(set(roles) - known)
     if unknown:
         raise NotFound(f"there is no project {unknown[0]}")
+    # Two lists that are sent at once come one after the other: the DELETE sees no row that is not
+    # committed yet.
+    one = select(User.number).where(User.id == user_id)
+    session.execute(one.with_for_update(key_share=True))
     session.execute(delete(Membership).where(Membership.user_id == user_id))
     session.add_all(
         Membership(user_id=user_id, project_id=project_id, role=role)
