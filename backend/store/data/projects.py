@@ -70,8 +70,12 @@ def must_exist(session: Session, project_id: str) -> None:
 
 
 def lock(session: Session, project_id: str) -> None:
-    """Let one import at a time into a project, so that two of the same file do not collide."""
-    session.execute(select(Project.number).where(Project.id == project_id).with_for_update())
+    """Let one import at a time into a project, so that two of the same file do not collide.
+
+    Foreign keys may still be checked: whoever judges holds a comparison before its project.
+    """
+    held = select(Project.number).where(Project.id == project_id)
+    session.execute(held.with_for_update(key_share=True))
 
 
 def get(session: Session, project_id: str, *, is_counted: bool = True) -> ProjectAnswer:

@@ -181,6 +181,10 @@ def join(session: Session, caller: Caller, token_sha256: str, *, at: datetime) -
     Nobody loses anything by it: who may do as much already keeps the role that they have. Raises
     NotFound unless the link works.
     """
+    offered = select(Invitation.role).where(Invitation.token_sha256 == token_sha256)
+    if session.scalar(offered) == Role.ADMIN:
+        # Users before invitations, as whoever changes a user.
+        users.hold_with_admins(session, caller.id)
     row, _ = _open(session, token_sha256, at)
     role = Role(row.role)
     if not caller.holds_in(row.project_id, role):

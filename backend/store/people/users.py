@@ -125,6 +125,22 @@ def ranks_in(session: Session, user_id: str) -> list[str] | None:
     return list(session.scalars(held))
 
 
+def hold_with_admins(session: Session, user_id: str) -> tuple[User, list[User]]:
+    """A user and the other active administrators, held until the transaction ends.
+
+    Two administrators cannot take the role from each other at the same moment. Raises NotFound.
+    """
+    is_admin = and_(User.role == Role.ADMIN, User.is_active)
+    rows = select(User).where(or_(is_admin, User.id == user_id)).order_by(User.number)
+    # Foreign keys may still be checked: whoever keeps a row of an administrator need not wait.
+    locked = rows.with_for_update(key_share=True).execution_options(populate_existing=True)
+    held = {one.id: one for one in session.scalars(locked)}
+    user = held.pop(user_id, None)
+    if user is None:
+        raise _unknown(user_id)
+    return user, list(held.values())
+
+
 def change(
     session: Session,
     user_id: str,
@@ -139,7 +155,7 @@ def change(
 
     Raises NotFound, and Conflict for a taken e-mail or if no active administrator would be left.
     """
-    user, others = _held_with_admins(session, user_id)
+    user, others = hold_with_admins(session, user_id)
     was_admin = user.role == Role.ADMIN and user.is_active
     user.name = name if name is not None else user.name
     user.email = _free_email(session, email, but=user_id) if email is not None else user.email
@@ -152,22 +168,6 @@ def change(
             advice="Make somebody else an administrator first.",
         )
     session.flush()
-
-
-def _held_with_admins(session: Session, user_id: str) -> tuple[User, list[User]]:
-    """A user and the other active administrators, held until the transaction ends.
-
-    Two administrators cannot take the role from each other at the same moment. Raises NotFound.
-    """
-    is_admin = and_(User.role == Role.ADMIN, User.is_active)
-    rows = select(User).where(or_(is_admin, User.id == user_id)).order_by(User.number)
-    # Foreign keys may still be checked: whoever keeps a row of an administrator need not wait.
-    locked = rows.with_for_update(key_share=True).execution_options(populate_existing=True)
-    held = {one.id: one for one in session.scalars(locked)}
-    user = held.pop(user_id, None)
-    if user is None:
-        raise _unknown(user_id)
-    return user, list(held.values())
 
 
 _HASH = select(User.id, User.password_hash, User.is_active).where(User.email == bindparam("email"))

@@ -92,7 +92,9 @@ def add_runs(session: Session, experiment_id: str, run_ids: Sequence[str]) -> Ex
     experiment = _row(session, experiment_id)
     wanted = list(dict.fromkeys(run_ids))
     here = (Run.id.in_(wanted), Run.project_id == experiment.project_id)
-    known = set(session.scalars(select(Run.id).where(*here)))
+    # In the order in which `changes` locks them, so that two requests never wait for each other.
+    held = select(Run.id).where(*here).order_by(Run.number).with_for_update(key_share=True)
+    known = set(session.scalars(held))
     foreign = [one for one in wanted if one not in known]
     if foreign:
         raise InvalidInput(

@@ -236,7 +236,11 @@ def retry(session: Session, run_id: str, *, at: datetime, from_start: bool = Fal
     Raises Conflict where to begin anew would delete pinned checkpoints, and where files that it
     needs were pruned.
     """
-    needs.hold_models(session, get(session, run_id).config)
+    found = get(session, run_id)
+    needs.hold_models(session, found.config)
+    if found.pruned_at is not None and found.parent_id is not None:
+        # The older run first, as whoever changes many.
+        locked(session, found.parent_id)
     run = _for_verb(session, run_id, Verb.RETRY)
     if from_start:
         _refuse_to_unpin(session, run)

@@ -1,0 +1,122 @@
+"""Two requests that lock the same rows lock them in one order, so that neither is undone."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import update
+
+from backend.domain.access import Caller
+from backend.schemas.comparisons import JudgmentBody
+from backend.schemas.people import ProjectBody
+from backend.schemas.projects.practice import PracticeBody
+from backend.schemas.vocabulary import Role, Verdict
+from backend.store.data import assignments, judgments, practice, projects
+from backend.store.db import Database
+from backend.store.people import invitations, users
+from backend.store.people.invitations import Link
+from backend.store.runs import experiments, runs
+from backend.store.tables.runs import Checkpoint, Run
+from tests.backend.at_once.beside import Beside
+from tests.backend.conftest import Service
+from tests.backend.imports.work import Place
+from tests.backend.runs.conftest import AT, plant
+from tests.backend.test_loop import comparison, ndjson
+
+LATER = datetime(2027, 1, 2, 3, 4, tzinfo=UTC)
+
+
+def test_a_judgment_and_a_comparison_that_becomes_one_for_practice(
+    postgres: Database, tmp_path: Path
+) -> None:
+    place = Place(postgres, tmp_path)
+    place.take(ndjson(comparison(1)), "comparisons")
+    with postgres.write() as session:
+        lease = assignments.lease(session, place.project, place.user, held=None, at=AT)
+    assert lease is not None
+    body = JudgmentBody(verdict=Verdict.RANKED, tiers=[[one] for one in lease.presented_order])
+    with postgres.write() as session:
+        assignments.get_own(session, lease.id, place.user)
+        other = Beside(
+            postgres,
+            lambda beside: practice.mark(
+                beside,
+                place.project,
+                lease.comparison.id,
+                PracticeBody(expected=body),
+                user_id=place.user,
+                at=AT,
+            ),
+        )
+        judgments.submit(session, lease.id, place.user, body, at=AT)
+
+    assert other.result().comparison.id == lease.comparison.id
+
+
+def test_runs_that_are_changed_and_added_to_an_experiment(postgres_service: Service) -> None:
+    api, database = postgres_service.client(), postgres_service.app.state.database
+    seed = plant(database)
+    first, second = (
+        str(api.post("/runs", json=seed.body(seed.sft())).raise_for_status().json()["id"])
+        for _ in range(2)
+    )
+    body = {"project_id": seed.project, "name": "e"}
+    experiment = api.post("/experiments", json=body).raise_for_status().json()["id"]
+    with database.write() as session:
+        # Its row now lies behind the other, in table and indexes: an UPDATE comes to it last.
+        session.execute(update(Run).where(Run.id == first).values(priority=7))
+    with database.write() as session:
+        runs.locked(session, first)
+        other = Beside(
+            database, lambda beside: experiments.add_runs(beside, experiment, [first, second])
+        )
+        runs.locked(session, second)
+
+    assert other.result().run_count == 2
+
+
+def test_a_pruned_clone_that_is_retried_and_its_parent(postgres_service: Service) -> None:
+    api, database = postgres_service.client(), postgres_service.app.state.database
+    seed = plant(database)
+    parent = api.post("/runs", json=seed.body(seed.sft())).raise_for_status().json()["id"]
+    with database.write() as session:
+        path = "checkpoints/step-10"
+        session.add(Checkpoint(run_id=parent, step=10, attempt=1, path=path, created_at=AT))
+    clone = api.post(f"/runs/{parent}/clone", json={"from_checkpoint": 10})
+    child = clone.raise_for_status().json()["id"]
+    api.post(f"/runs/{child}/cancel").raise_for_status()
+    with database.write() as session:
+        session.execute(update(Run).where(Run.id == child).values(pruned_at=AT))
+    with database.write() as session:
+        runs.locked(session, parent)
+        other = Beside(
+            database, lambda beside: runs.retry(beside, child, at=AT, from_start=True).state
+        )
+        runs.locked(session, child)
+
+    assert other.result() == "queued"
+
+
+def test_an_administrator_who_joins_and_a_change_of_the_sender(postgres: Database) -> None:
+    with postgres.write() as session:
+        ada = users.create(session, name="Ada", role=Role.ADMIN, at=AT)
+        sender = Caller(id=ada.id, name=ada.name, role=Role.ADMIN)
+        joins = users.create(session, name="Grace", role=Role.RESEARCHER, at=AT)
+        project = projects.create(session, ProjectBody(name="P"), at=AT).id
+    with postgres.write() as session:
+        invitations.add(
+            session,
+            sender,
+            project,
+            name="Grace",
+            email=None,
+            role=Role.ADMIN,
+            link=Link("t", LATER),
+            at=AT,
+        )
+    caller = Caller(id=joins.id, name=joins.name, role=Role.RESEARCHER)
+    with postgres.write() as session:
+        users.change(session, sender.id, name="Ada L.")
+        other = Beside(postgres, lambda beside: invitations.join(beside, caller, "t", at=AT))
+        invitations.revoke_beyond(session, sender.id, at=AT)
+
+    assert other.result().role is Role.ADMIN
