@@ -80,7 +80,8 @@ class Transactions:
     async def write(self, person: str, work: Callable[[Session], T], *, by: str) -> T:
         """What `work` answers, committed when this returns; undone if it raises.
 
-        `by` names the operation in the log, where it holds the turn for long.
+        It is done a second time if PostgreSQL has undone it because two requests waited for each
+        other. `by` names the operation in the log, where it holds the turn for long.
         """
         async with self._turns.writing(person):
             return await run_in_threadpool(self._write, work, by)
@@ -89,8 +90,7 @@ class Transactions:
         with service_errors():
             if self._group is not None:
                 return self._group.write(work, by)
-            with self._database.write(by) as session:
-                return work(session)
+            return self._database.written(work, by)
 
 
 def _within(

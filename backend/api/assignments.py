@@ -59,8 +59,8 @@ def take_assignment(
         is_offline=body is not None and body.offline,
         at=at,
     )
-    if assignment is None:
-        response.status_code = 204
+    # Said in both cases: the work is done a second time after a deadlock.
+    response.status_code = 204 if assignment is None else 201
     return assignment
 
 

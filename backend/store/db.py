@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, ExceptionContext, QueuePool, create_engine, event
 from sqlalchemy.exc import (
@@ -50,6 +50,7 @@ from backend.store.tables import (  # noqa: F401
     workers,
 )
 
+T = TypeVar("T")
 log = logging.getLogger("podium.store")
 
 BUSY_TIMEOUT_S = 30.0
@@ -85,6 +86,10 @@ MOST_OF_A_CHILD = 2
 POOL_TIMEOUT_S = 3.0
 # What threads that still use a connection get when the database is closed.
 LONGEST_END_S = 2.0
+
+
+# PostgreSQL's code for a transaction that it has undone because two waited for each other.
+_DEADLOCK = "40P01"
 
 
 class LostTransaction(Exception):
@@ -301,6 +306,22 @@ class Database:
                 if begun is not None:
                     self._tell_hold(by, time.monotonic() - begun)
 
+    def written(self, work: Callable[[Session], T], by: str) -> T:
+        """What `work` answers, committed when this returns.
+
+        PostgreSQL undoes one of two transactions that wait for each other: its work is done once
+        more, so it keeps nothing outside of the session that a second time does not replace.
+        """
+        try:
+            with self.write(by) as session:
+                return work(session)
+        except OperationalError as error:
+            if not _is_deadlock(error):
+                raise
+        log.warning("store.write_repeated by=%s reason=deadlock", by)
+        with self.write(by) as session:
+            return work(session)
+
     @contextmanager
     def write_parts(self) -> Iterator[Parts]:
         """A transaction for several writers in turn, committed at the end for all of them.
@@ -381,6 +402,10 @@ def service_errors() -> Iterator[None]:
             "the database cannot hold a value of this request",
             advice="Remove NUL characters and numbers that are out of range.",
         ) from error
+
+
+def _is_deadlock(error: OperationalError) -> bool:
+    return getattr(error.orig, "sqlstate", None) == _DEADLOCK
 
 
 def _writer(frame: FrameType | None) -> str:

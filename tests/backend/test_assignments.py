@@ -71,16 +71,18 @@ class Crowd:
             comparisons.ensure(session, self.project, rows, at=NOW)
 
     def lease(self, person: int, at: datetime = NOW, *, is_offline: bool = False) -> Any:
-        """Lease the next comparison to an annotator."""
-        with self.database.write() as session:
-            return assignments.lease(
+        """Lease the next comparison to an annotator, as a request does."""
+        return self.database.written(
+            lambda session: assignments.lease(
                 session,
                 self.project,
                 self.people[person],
                 held=None,
                 is_offline=is_offline,
                 at=at,
-            )
+            ),
+            "Crowd.lease",
+        )
 
     def renew(self, person: int, assignment: Any, at: datetime) -> datetime:
         """Renew a lease; the answer is when it expires."""
