@@ -277,7 +277,7 @@ def ensure_admin(session: Session, data_dir: Path, *, at: datetime) -> Path:
     Returns the file's path; with an administrator there, nothing is changed.
     """
     path = data_dir / ADMIN_KEY_FILE
-    if users.find_admin(session) is None:
+    if users.has_no_admin(session):
         admin = users.create(session, name="Administrator", role=Role.ADMIN, at=at)
         key = add_key(session, user_id=admin.id, name="admin.key", expires_in_s=None, at=at)
         _write_secret(path, f"{key.key}\n")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import and_, bindparam, delete, or_, select
+from sqlalchemy import and_, bindparam, delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
@@ -16,10 +16,14 @@ from backend.errors import Conflict, NotFound
 from backend.schemas.paging import Listing
 from backend.schemas.people import MembershipAnswer, UserAnswer
 from backend.schemas.vocabulary import Role
+from backend.store import dialect
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import Project
 from backend.store.tables.people import Membership, User
+
+# Of PostgreSQL's advisory locks: whoever makes the first administrator.
+_FIRST_ADMIN_LOCK = 7_246_002
 
 
 class PasswordHash(NamedTuple):
@@ -63,6 +67,18 @@ def find_admin(session: Session) -> str | None:
     return session.scalar(
         select(User.id).where(User.role == Role.ADMIN, User.is_active).order_by(User.number)
     )
+
+
+def has_no_admin(session: Session) -> bool:
+    """Whether there is no active administrator; whoever is told so may make the first one.
+
+    Others who ask wait until this transaction ends, as two processes that start at once.
+    """
+    if find_admin(session) is not None:
+        return False
+    if not dialect.is_sqlite(session):
+        session.execute(select(func.pg_advisory_xact_lock(_FIRST_ADMIN_LOCK)))
+    return find_admin(session) is None
 
 
 def get(session: Session, user_id: str, seen_by: Caller | None = None) -> UserAnswer:
