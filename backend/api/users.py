@@ -84,11 +84,11 @@ async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -
             roles = {one.project_id: one.role for one in body.memberships}
             users.set_memberships(session, user_id, roles)
         assignments.end_leases(session, user_id, users.ranks_in(session, user_id), at=at)
-        if body.role is not None or body.memberships is not None:
-            invitations.revoke_beyond(session, user_id, at=at)
         if body.is_active is False:
             keys.revoke_all(session, user_id, at=at)
             invitations.revoke_sent_by(session, user_id, at=at)
+        if body.role is not None or body.memberships is not None:
+            invitations.revoke_beyond(session, user_id, at=at)
         if hashed is not None or body.is_active is False:
             auth.end_sessions(session, user_id, but=phases.request.cookies.get(auth.COOKIE))
         user = users.get(session, user_id)
