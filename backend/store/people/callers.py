@@ -41,8 +41,8 @@ def hold(session: Session, maker: Caller, *, users: Collection[str] = ()) -> Non
     active = hold_users(session, {maker.id, *users})
     if not active.get(maker.id, False) or not _is_valid(session, maker.key):
         raise NotSignedIn(
-            "the key was revoked, or its user deactivated, while this request was answered",
-            advice="Sign in again or ask an administrator for a new key.",
+            "your key was revoked or your account deactivated while this request was answered",
+            advice="Ask an administrator for a new key, or to activate your account again.",
         )
 
 
