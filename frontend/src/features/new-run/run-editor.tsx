@@ -16,7 +16,7 @@ import { differences, suggestedName, type Candidates } from "./config/initial-co
 import { fieldsOf, grouped, type Field } from "./config/schema";
 import { bySaid, bySearch, found } from "./config/find";
 import { Fields } from "./fields/field-row";
-import { fieldId, FormProvider, isMissing } from "./fields/form-context";
+import { fieldId, FormProvider, leavesRefusalOpen } from "./fields/form-context";
 import { EVERYTHING, FindSettings, isSearching, type Finding } from "./find-settings";
 import { JsonTab } from "./json-tab";
 import { LabelFields, labelsOf, type Labels } from "./labels";
@@ -321,7 +321,7 @@ function StartPanel(props: {
       startName={draft.start.parent?.name ?? draft.start.preset ?? "the defaults"}
       labels={<LabelFields labels={labels} experiments={experiments} onChange={setTypedLabels} />}
     >
-      {launch.error !== null && problems.every(isMissing) && <Failure error={launch.error} />}
+      {launch.error !== null && leavesRefusalOpen(problems) && <Failure error={launch.error} />}
       <button
         type="button"
         className={isReady ? "btn primary start" : "btn start"}

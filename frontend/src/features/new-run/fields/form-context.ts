@@ -32,6 +32,13 @@ export function useForm(): Form {
 
 export const isMissing = (problem: ConfigProblem) => problem.message.endsWith("is missing");
 
+/**
+ * Whether the list of problems leaves open why a start was refused: a warning refuses nothing, and
+ * what is missing is a mistake only since the attempt.
+ */
+export const leavesRefusalOpen = (problems: readonly ConfigProblem[]): boolean =>
+  problems.every((one) => one.level === "warning" || isMissing(one));
+
 export function adviceOf(problem: ConfigProblem): string {
   return problem.advice ? `. ${problem.advice}` : "";
 }
