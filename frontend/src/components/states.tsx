@@ -47,10 +47,12 @@ export function Failure(props: {
   error: unknown;
   /** A sentence about what failed, where the place does not say it. */
   about?: string;
+  /** What is not there for it, where the place does not say so: "The alerts of this run". */
+  what?: string | undefined;
   onRetry?: () => void;
   onDismiss?: () => void;
 }) {
-  const { error, about, onRetry, onDismiss } = props;
+  const { error, about, what, onRetry, onDismiss } = props;
   const problem = error instanceof Problem ? error : null;
   const message = error instanceof Error ? error.message : "Something went wrong.";
   return (
@@ -58,6 +60,7 @@ export function Failure(props: {
       <Icon name="alert" />
       <div className="grow">
         {about !== undefined && <b>{about} </b>}
+        {what !== undefined && <b>{what} could not be loaded. </b>}
         <b>{problem?.title ?? "Unexpected error in this page"}.</b>{" "}
         <Sentence text={`${sentence(message)} ${problem?.advice ?? ""}`} />
         {problem?.requestId != null && (
@@ -100,4 +103,11 @@ export function Loaded<Data>(props: {
   if (data !== undefined && !isOpen) return <>{props.children(data)}</>;
   if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
   return <Skeleton lines={props.lines ?? 4} />;
+}
+
+/** Why a query has brought nothing: beside what has no place of its own until it is known. */
+export function Failed(props: { query: QueryLike<unknown>; what: string }) {
+  const { data, error, refetch } = props.query;
+  if (data !== undefined || error === null) return null;
+  return <Failure error={error} what={props.what} onRetry={() => void refetch()} />;
 }

@@ -1,19 +1,28 @@
 /** What happens right now; nothing here needs a click to be useful. */
 import "./now.css";
 
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 
 import { progressQuery } from "@/api/assignments";
 import { projectQuery } from "@/api/projects";
 import { endedRunsQuery, eventsQuery, workersQuery } from "@/api/runs";
-import type { Agreement, Project, Run } from "@/api/types";
+import type {
+  Agreement,
+  AnnotationProgress,
+  Listing,
+  Project,
+  Run,
+  RunEvent,
+  Worker,
+} from "@/api/types";
 import { Icon, type IconName } from "@/components/icons";
 import { IntervalBar } from "@/components/agreement/interval-bar";
 import { StatePill } from "@/components/run-state";
+import { timeLeft } from "@/components/run-list/time-left";
 import { LastValue, Trend, useTrends } from "@/components/run-list/trends";
-import { Empty, Loaded } from "@/components/states";
+import { Empty, Failed, Failure, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { MethodName } from "@/components/text/names";
 import { Sentence } from "@/components/text/sentence";
@@ -28,7 +37,7 @@ import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { VerdictPill } from "@/components/verdict-pill";
 import { useMayChange, useMayRank } from "@/components/use-may";
 import { useLiveRuns } from "@/components/run-list/use-live-runs";
-import { duration, number, plural, sentence, summaryLine, words } from "@/lib/format";
+import { lowerFirst, number, plural, sentence, summaryLine, words } from "@/lib/format";
 import { useProjectId } from "@/lib/address/use-project";
 
 import { useAgreement } from "./use-agreement";
@@ -45,7 +54,7 @@ interface Asked {
 
 function RunLine({ run, asked }: { run: Run; asked: Asked }) {
   const verdict = asked.verdicts.get(run.id);
-  const { step, steps, phase, eta_s: eta } = run.progress;
+  const { step, steps, phase } = run.progress;
   const isRunning = run.state === "running";
   const share = run.state === "succeeded" ? 100 : steps > 0 ? (100 * step) / steps : 0;
   return (
@@ -75,9 +84,7 @@ function RunLine({ run, asked }: { run: Run; asked: Asked }) {
           </span>
           <span className="small faint mono">
             {isRunning
-              ? [phase && words(phase), eta !== null && `${duration(eta)} left`]
-                  .filter(Boolean)
-                  .join(", ")
+              ? [phase && words(phase), timeLeft(run.progress)].filter(Boolean).join(", ")
               : ""}
             {!isRunning && (
               <>
@@ -110,9 +117,38 @@ function RunList(props: { title: string; runs: readonly Run[]; asked: Asked; emp
   );
 }
 
-function RunAlerts({ run }: { run: Run }) {
-  const events = useQuery({ ...eventsQuery(run.id), refetchInterval: REFRESH_MS * 4 });
-  const alert = events.data?.findLast(
+/** The runs that have ended one way; where they could not be had, the place says so. */
+function EndedRuns(props: { title: string; query: UseQueryResult<Listing<Run>>; asked: Asked }) {
+  const { title, query, asked } = props;
+  if (query.data !== undefined)
+    return <RunList title={title} runs={query.data.items} asked={asked} />;
+  return <Failed query={query} what={`The ${lowerFirst(title)}`} />;
+}
+
+/** One note where the alerts of several runs could not be had: the reason is the same. */
+function ActiveAlerts({ runs }: { runs: readonly Run[] }) {
+  const asked = useQueries({
+    queries: runs.map(({ id }) => ({ ...eventsQuery(id), refetchInterval: REFRESH_MS * 4 })),
+  });
+  const failed = asked.filter(({ data, error }) => data === undefined && error !== null);
+  return (
+    <div className="now-alerts">
+      {failed[0] !== undefined && (
+        <Failure
+          error={failed[0].error}
+          what={`The alerts of ${plural(failed.length, "active run")}`}
+          onRetry={() => failed.forEach(({ refetch }) => void refetch())}
+        />
+      )}
+      {runs.map((run, place) => (
+        <RunAlerts key={run.id} run={run} events={asked[place]?.data ?? []} />
+      ))}
+    </div>
+  );
+}
+
+function RunAlerts({ run, events }: { run: Run; events: readonly RunEvent[] }) {
+  const alert = events.findLast(
     (event) => event.type === "alert" && event.data["level"] !== "info",
   );
   if (alert === undefined) return null;
@@ -161,14 +197,16 @@ function AgreementSummary({ projectId, found }: { projectId: string; found: Agre
 
 function AgreementOf(props: { projectId: string; judgments: number | undefined }) {
   const agreement = useAgreement(props.projectId, props.judgments);
-  if (agreement.data === undefined) return null;
-  return <AgreementSummary projectId={props.projectId} found={agreement.data} />;
+  return (
+    <Loaded query={agreement} lines={3}>
+      {(found) => <AgreementSummary projectId={props.projectId} found={found} />}
+    </Loaded>
+  );
 }
 
 function RankingProgress({ project }: { project: Project }) {
   const progress = useQuery({ ...progressQuery(project.id), refetchInterval: REFRESH_MS * 2 });
-  const { done = 0, wanted = 0, available = 0, held = 0, mine = 0 } = progress.data ?? {};
-  const left = available + held;
+  const left = progress.data === undefined ? 0 : progress.data.available + progress.data.held;
   return (
     <section className="card padded">
       <header className="row">
@@ -180,6 +218,15 @@ function RankingProgress({ project }: { project: Project }) {
           </Link>
         )}
       </header>
+      <Loaded query={progress}>{(found) => <RankingNumbers found={found} />}</Loaded>
+      <AgreementOf projectId={project.id} judgments={progress.data?.done} />
+    </section>
+  );
+}
+
+function RankingNumbers({ found: { done, wanted, mine } }: { found: AnnotationProgress }) {
+  return (
+    <>
       <div className="bar big">
         <i style={{ width: `${wanted > 0 ? Math.min(100, (100 * done) / wanted) : 0}%` }} />
       </div>
@@ -187,8 +234,7 @@ function RankingProgress({ project }: { project: Project }) {
         <Statistic label="Judgments" value={number(done)} sub={`of ${number(wanted)} required`} />
         <Statistic label="By you" value={number(mine)} />
       </div>
-      <AgreementOf projectId={project.id} judgments={progress.data?.done} />
-    </section>
+    </>
   );
 }
 
@@ -236,25 +282,33 @@ function DataCounts({ project }: { project: Project }) {
 
 function WorkerSummary({ projectId }: { projectId: string }) {
   const workers = useQuery({ ...workersQuery, refetchInterval: REFRESH_MS * 3 });
-  const alive = workers.data?.items.filter((worker) => worker.is_alive) ?? [];
-  if (workers.data === undefined) return null;
-  const slots = alive.reduce((sum, worker) => sum + worker.slots, 0);
-  const busy = alive.reduce((sum, worker) => sum + worker.busy, 0);
   return (
     <section className="card padded">
       <h2>Workers</h2>
-      {alive.length === 0 ? (
-        <p className="muted">
-          No worker is running, so queued runs wait. The page{" "}
-          <Link to={`/projects/${projectId}/workers`}>Workers</Link> says how to start one.
-        </p>
-      ) : (
-        <div className="statistics">
-          <Statistic label="Running" value={number(alive.length)} />
-          <Statistic label="Slots busy" value={`${busy} of ${slots}`} />
-        </div>
-      )}
+      <Loaded query={workers} lines={2}>
+        {({ items }) => (
+          <WorkerNumbers projectId={projectId} alive={items.filter((one) => one.is_alive)} />
+        )}
+      </Loaded>
     </section>
+  );
+}
+
+function WorkerNumbers({ projectId, alive }: { projectId: string; alive: readonly Worker[] }) {
+  if (alive.length === 0)
+    return (
+      <p className="muted">
+        No worker is running, so queued runs wait. The page{" "}
+        <Link to={`/projects/${projectId}/workers`}>Workers</Link> says how to start one.
+      </p>
+    );
+  const slots = alive.reduce((sum, worker) => sum + worker.slots, 0);
+  const busy = alive.reduce((sum, worker) => sum + worker.busy, 0);
+  return (
+    <div className="statistics">
+      <Statistic label="Running" value={number(alive.length)} />
+      <Statistic label="Slots busy" value={`${busy} of ${slots}`} />
+    </div>
   );
 }
 
@@ -347,12 +401,7 @@ export function NowPage() {
             </div>
             <Loaded query={live}>
               {({ items }) => (
-                <NowContent
-                  project={found}
-                  active={items}
-                  broken={broken.data?.items}
-                  finished={finished.data?.items}
-                />
+                <NowContent project={found} active={items} broken={broken} finished={finished} />
               )}
             </Loaded>
           </>
@@ -365,25 +414,19 @@ export function NowPage() {
 function NowContent(props: {
   project: Project;
   active: readonly Run[];
-  broken: readonly Run[] | undefined;
-  finished: readonly Run[] | undefined;
+  broken: UseQueryResult<Listing<Run>>;
+  finished: UseQueryResult<Listing<Run>>;
 }) {
-  const { project, active, broken = [], finished = [] } = props;
-  const runs = [...active, ...broken, ...finished];
+  const { project, active, broken, finished } = props;
+  const runs = [...active, ...(broken.data?.items ?? []), ...(finished.data?.items ?? [])];
   const asked = { trends: useTrends(runs), verdicts: useVerdicts(runs) };
   const mayChange = useMayChange(project.id);
   const mayRank = useMayRank(project.id);
-  const isKnown = props.broken !== undefined && props.finished !== undefined;
+  const isKnown = broken.data !== undefined && finished.data !== undefined;
   const isNew = isKnown && runs.length === 0 && (project.counts?.prompts ?? 0) === 0;
   return (
     <>
-      <div className="now-alerts">
-        {active
-          .filter((run) => run.state !== "queued")
-          .map((run) => (
-            <RunAlerts key={run.id} run={run} />
-          ))}
-      </div>
+      <ActiveAlerts runs={active.filter(({ state }) => state !== "queued")} />
       <div className="now-grid">
         <div className="now-main">
           {isNew && mayChange ? (
@@ -412,8 +455,8 @@ function NowContent(props: {
               }
             />
           )}
-          <RunList title="Latest failures" runs={broken} asked={asked} />
-          <RunList title="Latest finished runs" runs={finished} asked={asked} />
+          <EndedRuns title="Latest failures" query={broken} asked={asked} />
+          <EndedRuns title="Latest finished runs" query={finished} asked={asked} />
         </div>
         <div className="now-side">
           {mayRank ? <RankingProgress project={project} /> : <RankingCounts project={project} />}

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { eventsQuery } from "@/api/runs";
 import type { Run, RunEvent } from "@/api/types";
 import { Icon } from "@/components/icons";
+import { Failed } from "@/components/states";
 import { Sentence } from "@/components/text/sentence";
 import { number, sentence } from "@/lib/format";
 
@@ -36,6 +37,7 @@ export function Alerts({
   const alerts = openAlerts([...(kept.data ?? []), ...fresh]);
   return (
     <>
+      <Failed query={kept} what="The alerts of this run" />
       {alerts.map((alert) => {
         const step = stepOf(alert);
         const isError = alert.data["level"] === "error";

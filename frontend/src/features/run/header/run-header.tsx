@@ -10,6 +10,7 @@ import { Dialog } from "@/components/dialog";
 import { Icon, type IconName } from "@/components/icons";
 import { Pruned } from "@/components/pruned";
 import { Refused } from "@/components/refused";
+import { timeLeft } from "@/components/run-list/time-left";
 import { NameAndTags } from "@/components/run-edit/name-and-tags";
 import { useMayChange } from "@/components/use-may";
 import { StatePill } from "@/components/run-state";
@@ -18,7 +19,7 @@ import { Copyable } from "@/components/text/copyable";
 import { MethodName } from "@/components/text/names";
 import { ContinueLink } from "@/features/run/continue-link";
 import { canBeCancelled, mayMoveOn, cancelPrompt, timeWords } from "@/features/run/run-status";
-import { duration, number, plural, shortId, words } from "@/lib/format";
+import { number, plural, shortId, words } from "@/lib/format";
 
 import { ExperimentLink } from "./experiment-link";
 import { FailurePanel } from "./failure-panel";
@@ -136,14 +137,14 @@ export function LiveStatus({ status }: { status: StreamStatus }) {
 }
 
 function ProgressLine({ run }: { run: Run }) {
-  const { step, steps, phase, eta_s: eta } = run.progress;
+  const { step, steps, phase } = run.progress;
   const share = steps > 0 ? Math.min(100, (100 * step) / steps) : 0;
   const speed = run.summary["tokens_per_s"];
   const isRunning = run.state === "running";
   const parts = [
     steps > 0 ? `step ${number(step)} / ${number(steps)}` : null,
     isRunning && phase ? words(phase) : null,
-    isRunning && eta !== null ? `${duration(eta)} left` : null,
+    isRunning ? timeLeft(run.progress) : null,
     isRunning && speed != null ? `${number(Math.round(speed))} tokens/s` : null,
   ];
   return (

@@ -1,12 +1,13 @@
 /** What stands in a column of a run. */
 import type { Run } from "@/api/types";
 import { StatePill } from "@/components/run-state";
+import { timeLeft } from "@/components/run-list/time-left";
 import { LastValue, Trend } from "@/components/run-list/trends";
 import type { Headline } from "@/components/metrics/headline";
 import { Ago } from "@/components/text/clock";
 import { MethodTitle } from "@/components/text/names";
 import { VerdictPill } from "@/components/verdict-pill";
-import { duration, number } from "@/lib/format";
+import { number } from "@/lib/format";
 
 export interface CellProps {
   readonly run: Run;
@@ -93,7 +94,8 @@ function Value({ value }: { value: string | number | boolean | null }) {
 }
 
 function Progress({ run }: { run: Run }) {
-  const { step, steps, eta_s: eta } = run.progress;
+  const { step, steps } = run.progress;
+  const left = run.state === "running" ? timeLeft(run.progress) : null;
   const share = run.state === "succeeded" ? 100 : steps > 0 ? (100 * step) / steps : 0;
   return (
     <div className="progress-cell">
@@ -103,9 +105,7 @@ function Progress({ run }: { run: Run }) {
       <span className="small faint mono nowrap">
         {steps > 0 ? `${number(step)} / ${number(steps)}` : "–"}
       </span>
-      {run.state === "running" && eta !== null && (
-        <span className="small faint of-what nowrap">{duration(eta)} left</span>
-      )}
+      {left !== null && <span className="small faint of-what nowrap">{left}</span>}
     </div>
   );
 }
