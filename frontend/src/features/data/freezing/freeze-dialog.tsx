@@ -9,6 +9,7 @@ import { CreateForm, NameField } from "@/components/form/create-form";
 import { HeldOutField } from "@/components/form/held-out-field";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
+import { Failed } from "@/components/states";
 import { plural } from "@/lib/format";
 
 import {
@@ -39,29 +40,40 @@ const AGGREGATIONS: Record<Aggregation, string> = {
   crowd_bradley_terry: "One ranking, reliable annotators count more (Crowd-BT)",
 };
 
-/** What the snapshot would take; `sentence` is null until it is known, `isNone` if that is nothing. */
+/**
+ * What the snapshot would take; `sentence` is null until it is known, `isNone` if that is nothing.
+ * Without the counts nobody knows the criterion, and the judgments of another one would be frozen.
+ */
 function useTaken(projectId: string, kind: Kind, chosen: string | null) {
-  const counts = useQuery({
+  const asked = useQuery({
     ...judgmentCountsQuery(projectId),
     staleTime: 0,
     enabled: kind === "preferences",
-  }).data;
+  });
   const project = useQuery(projectQuery(projectId)).data;
+  const counts = asked.data;
   const criterion = chosen ?? (counts === undefined ? null : firstWithAny(counts));
   if (kind !== "preferences")
     return {
+      asked,
       counts: undefined,
       criterion: null,
+      isKnown: true,
       isNone: project?.counts?.[kind] === 0,
       sentence: project === undefined ? null : recordsTaken(kind, project.counts),
     };
   return {
+    asked,
     counts,
     criterion,
+    isKnown: counts !== undefined,
     isNone: counts !== undefined && countUnder(counts, criterion ?? WITHOUT) === 0,
     sentence: counts === undefined ? null : judgmentsTaken(counts, criterion ?? WITHOUT),
   };
 }
+
+const waitingFor = (error: Error | null) =>
+  error === null ? "Counting the judgments…" : "What the snapshot would take is not known.";
 
 export function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => void }) {
   const [name, setName] = useState("");
@@ -71,7 +83,8 @@ export function FreezeDialog(props: { projectId: string; kind: Kind; onClose: ()
   const [aggregation, setAggregation] = useState<Aggregation>("none");
   const [chosen, setCriterion] = useState<string | null>(null);
   const id = useId();
-  const { counts, criterion, isNone, sentence } = useTaken(props.projectId, kind, chosen);
+  const taken = useTaken(props.projectId, kind, chosen);
+  const { counts, criterion } = taken;
   const freeze = () =>
     freezeSnapshot(props.projectId, {
       name: name.trim(),
@@ -90,12 +103,14 @@ export function FreezeDialog(props: { projectId: string; kind: Kind; onClose: ()
           <Icon name="lock" /> Freeze
         </>
       }
-      isComplete={name.trim() !== "" && !isNone}
+      isComplete={name.trim() !== "" && taken.isKnown && !taken.isNone}
       dialog={{ title: "Freeze a snapshot", onClose: props.onClose }}
     >
       <p className="muted" role="status">
-        {sentence} Later changes to the data do not change the snapshot.
+        {taken.sentence ?? (taken.isKnown ? "" : waitingFor(taken.asked.error))} Later changes to
+        the data do not change the snapshot.
       </p>
+      {kind === "preferences" && <Failed query={taken.asked} what="The counts of the judgments" />}
       <Segmented label="Kind" value={kind} options={KINDS} onChange={setKind} />
       <NameField value={name} onChange={setName} />
       {counts !== undefined && (
