@@ -6,6 +6,7 @@ import {
   duration,
   intervalText,
   number,
+  parameters,
   ordinal,
   percent,
   sentence,
@@ -85,6 +86,23 @@ describe("format", () => {
   });
   it("tells bytes in decimal units", () => {
     expect(bytes(98_300_000)).toBe("98.3 MB");
+    expect([bytes(0), bytes(999), bytes(1000), bytes(999_700)]).toEqual([
+      "0 B",
+      "999 B",
+      "1.00 kB",
+      "1.00 MB",
+    ]);
+    expect(bytes(999_700_000)).toBe("1.00 GB");
+    expect(bytes(1.5e15)).toBe("1,500 TB");
+  });
+  it("counts parameters in millions and billions", () => {
+    expect([null, 999_999, 1_000_000, 999_700_000, 7.24e9].map(parameters)).toEqual([
+      "–",
+      "999,999",
+      "1.00 M",
+      "1.00 B",
+      "7.24 B",
+    ]);
   });
   it("makes a message a sentence", () => {
     expect(sentence("the store is away")).toBe("The store is away.");

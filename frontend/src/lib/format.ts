@@ -56,15 +56,22 @@ function fixed(value: number, decimals: number): string {
 export const intervalText = (span: Span | null | undefined): string =>
   span == null ? "no interval" : between(span);
 
-export function bytes(value: number): string {
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let size = value;
-  let unit = 0;
-  while (size >= 1000 && unit < units.length - 1) {
-    size /= 1000;
-    unit += 1;
-  }
-  return `${unit === 0 ? size : size.toPrecision(3)} ${units[unit]}`;
+/** Three digits and a unit, each a thousand of the one before; 999.7 of one reads as 1.00. */
+function inUnits(value: number, units: readonly [string, ...string[]]): string {
+  const [unit, ...greater] = units;
+  const [next, ...rest] = greater;
+  if (next !== undefined && Number(value.toPrecision(3)) >= 1000)
+    return inUnits(value / 1000, [next, ...rest]);
+  return `${value < 1000 ? value.toPrecision(3) : number(value)} ${unit}`;
+}
+
+export const bytes = (value: number): string =>
+  value < 1000 ? `${value} B` : inUnits(value / 1000, ["kB", "MB", "GB", "TB"]);
+
+/** How many parameters a model has: below a million all digits. */
+export function parameters(count: number | null | undefined): string {
+  if (count === null || count === undefined) return "–";
+  return count < 1e6 ? count.toLocaleString("en-US") : inUnits(count / 1e6, ["M", "B", "T"]);
 }
 
 /** 75 -> "1 min 15 s"; two units at most. */

@@ -7,7 +7,9 @@ let current = Date.now();
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-function subscribe(listener: () => void): () => void {
+export function subscribe(listener: () => void): () => void {
+  // While nobody listened the clock stood still.
+  if (listeners.size === 0) current = Date.now();
   listeners.add(listener);
   timer ??= setInterval(() => {
     current = Date.now();
@@ -21,15 +23,17 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
+export const now = (): number => current;
+
 export function useNow(): number {
-  return useSyncExternalStore(subscribe, () => current);
+  return useSyncExternalStore(subscribe, now, now);
 }
 
 export function Ago({ at }: { at: string }) {
-  const now = useNow();
+  const moment = useNow();
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()} className="nowrap">
-      {ago(at, Math.max(now, Date.parse(at)))}
+      {ago(at, Math.max(moment, Date.parse(at)))}
     </time>
   );
 }

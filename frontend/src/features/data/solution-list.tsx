@@ -7,6 +7,7 @@ import { Icon } from "@/components/icons";
 import { Empty } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { firstWords } from "@/components/text/conversation";
+import { percent } from "@/lib/format";
 
 import { ImportLink, Pages } from "./record-lists";
 
@@ -24,7 +25,7 @@ function Label({ label }: { label: number }) {
         <Icon name="close" /> wrong
       </span>
     );
-  return <span className="step-label">{Math.round(100 * label)} % right</span>;
+  return <span className="step-label">{percent(label, 0)} right</span>;
 }
 
 function Steps({ solution }: { solution: Solution }) {

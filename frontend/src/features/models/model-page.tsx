@@ -13,12 +13,11 @@ import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
 import { VerdictPill } from "@/components/verdict-pill";
-import { bytes, number, shortHash, shortId } from "@/lib/format";
+import { bytes, number, parameters, shortHash, shortId } from "@/lib/format";
 import { useMayChange } from "@/components/use-may";
 import { useProjectId } from "@/lib/address/use-project";
 
 import { Lineage } from "./lineage";
-import { parameters } from "./models-page";
 
 function Facts({ model }: { model: ModelDetail }) {
   const { facts } = model;

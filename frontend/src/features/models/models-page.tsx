@@ -15,14 +15,8 @@ import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
 import { useMayChange } from "@/components/use-may";
-import { bytes } from "@/lib/format";
+import { bytes, parameters } from "@/lib/format";
 import { useProjectId } from "@/lib/address/use-project";
-
-export function parameters(count: number | null | undefined): string {
-  if (count === null || count === undefined) return "–";
-  if (count >= 1e9) return `${(count / 1e9).toPrecision(3)} B`;
-  return count >= 1e6 ? `${(count / 1e6).toPrecision(3)} M` : count.toLocaleString("en-US");
-}
 
 type SourceKind = "path" | "hub_id";
 
