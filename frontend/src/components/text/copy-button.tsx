@@ -7,28 +7,40 @@ import { Icon } from "../icons";
 
 const SAID_FOR_MS = 2000;
 
+/** A text that could not be had is nowhere on the page, so nobody can select it. */
+type Outcome = "Copied" | "Select and copy" | "Not copied";
+
+async function copied(text: string | (() => Promise<string>)): Promise<Outcome> {
+  try {
+    const whole = typeof text === "string" ? text : await text();
+    if (await copyText(whole)) return "Copied";
+    return typeof text === "string" ? "Select and copy" : "Not copied";
+  } catch {
+    return "Not copied";
+  }
+}
+
 export function CopyButton(props: {
   /** Or how to get it. */
   text: string | (() => Promise<string>);
   label: string;
   words?: string;
 }) {
-  const [said, setSaid] = useState<"copied" | "failed" | null>(null);
+  const [said, setSaid] = useState<Outcome | null>(null);
   const copy = async () => {
-    try {
-      const text = typeof props.text === "string" ? props.text : await props.text();
-      setSaid((await copyText(text)) ? "copied" : "failed");
-    } catch {
-      setSaid("failed");
-    }
+    setSaid(await copied(props.text));
     setTimeout(() => setSaid(null), SAID_FOR_MS);
   };
-  const words =
-    said === "copied" ? "Copied" : said === "failed" ? "Select and copy" : (props.words ?? "Copy");
   return (
-    <button type="button" className="btn" aria-label={props.label} onClick={() => void copy()}>
-      <Icon name={said === "copied" ? "check" : "copy"} />
-      <span aria-live="polite">{words}</span>
-    </button>
+    <span className="copying">
+      <button type="button" className="btn" aria-label={props.label} onClick={() => void copy()}>
+        <Icon name={said === "Copied" ? "check" : "copy"} />
+        <span>{said ?? props.words ?? "Copy"}</span>
+      </button>
+      {/* The name of the button hides what stands in it. */}
+      <span className="sr-only" aria-live="polite">
+        {said}
+      </span>
+    </span>
   );
 }

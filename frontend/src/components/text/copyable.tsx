@@ -4,22 +4,27 @@ import { useState } from "react";
 import { copyText } from "@/lib/clipboard";
 
 export function Copyable({ text, shown, label }: { text: string; shown: string; label: string }) {
-  const [isCopied, setCopied] = useState(false);
+  const [said, setSaid] = useState<"copied" | "not copied" | null>(null);
   const copy = async () => {
     // Where it fails, the whole text is in the title.
-    if (!(await copyText(text))) return;
-    setCopied(true);
-    setTimeout(() => setCopied(false), 1500);
+    setSaid((await copyText(text)) ? "copied" : "not copied");
+    setTimeout(() => setSaid(null), 1500);
   };
   return (
-    <button
-      type="button"
-      className="tag copyable"
-      title={`${label}: ${text}`}
-      aria-label={`${shown}, copy ${label}`}
-      onClick={() => void copy()}
-    >
-      {isCopied ? "copied" : shown}
-    </button>
+    <span className="copying">
+      <button
+        type="button"
+        className="tag copyable"
+        title={`${label}: ${text}`}
+        aria-label={`${shown}, copy ${label}`}
+        onClick={() => void copy()}
+      >
+        {said ?? shown}
+      </button>
+      {/* The name of the button hides what stands in it. */}
+      <span className="sr-only" aria-live="polite">
+        {said}
+      </span>
+    </span>
   );
 }

@@ -57,6 +57,8 @@ function Form(props: {
   label: string;
   asked: ReturnType<typeof useChange>;
   done: string;
+  /** What the fields hold is what was sent: nothing was typed since. */
+  isKept: boolean;
   isComplete: boolean;
   onSubmit: () => void;
   children: ReactNode;
@@ -82,7 +84,7 @@ function Form(props: {
           {props.label}
         </button>
         <span className="small muted" role="status">
-          {asked.isSuccess && props.done}
+          {asked.isSuccess && props.isKept && props.done}
         </span>
       </div>
     </form>
@@ -97,6 +99,7 @@ function NameForm({ user }: { user: User }) {
       label="Change name"
       asked={asked}
       done="Saved."
+      isKept={name.trim() === user.name}
       isComplete={name.trim() !== "" && name.trim() !== user.name}
       onSubmit={() => asked.mutate({ name: name.trim() })}
     >
@@ -116,6 +119,7 @@ function EmailChange({ user }: { user: User }) {
       label="Change e-mail"
       asked={asked}
       done="Saved."
+      isKept={email.trim() === (user.email ?? "")}
       isComplete={email.trim() !== "" && email.trim() !== user.email}
       onSubmit={change}
     >
@@ -184,6 +188,7 @@ function PasswordChange({ user }: { user: User }) {
           ? "Your password is changed. Other browsers are signed out. To sign in with it, your account needs an e-mail address."
           : "Your password is changed. Other browsers are signed out."
       }
+      isKept={current === "" && password === "" && again === ""}
       isComplete={password.length >= SHORTEST_PASSWORD && isRepeated}
       onSubmit={change}
     >

@@ -107,6 +107,7 @@ function MemberTable({ projectId, user, isActive }: MemberTableProps) {
                     <RoleChoice
                       member={member}
                       isActive={isActive}
+                      chosen={chosenRole(actions, member)}
                       onChange={(role) => actions.roles.mutate({ member, role })}
                     />
                   </td>
@@ -171,9 +172,15 @@ function useMemberActions(projectId: string) {
   return { roles, removal, activity };
 }
 
+/** The role that was chosen for a member and is being stored. */
+function chosenRole({ roles }: ReturnType<typeof useMemberActions>, { id }: Member) {
+  return roles.isPending && roles.variables.member.id === id ? roles.variables.role : null;
+}
+
 function RoleChoice(props: {
   member: Member;
   isActive: boolean;
+  chosen: ProjectRole | null;
   onChange: (role: ProjectRole) => void;
 }) {
   const { member } = props;
@@ -184,7 +191,8 @@ function RoleChoice(props: {
     <select
       className="input role"
       aria-label={`Role of ${member.name}`}
-      value={member.role}
+      value={props.chosen ?? member.role}
+      aria-busy={props.chosen !== null}
       onChange={(event) => props.onChange(event.target.value as ProjectRole)}
     >
       {PROJECT_ROLES.map((role) => (
