@@ -51,11 +51,21 @@ export function ModelRedirect() {
   if (isHidden(model.error)) return <NotFound />;
   return (
     <Loaded query={model}>
-      {(found) => {
-        const projectId = found.project_id ?? projects.data?.items[0]?.id;
-        if (projectId === undefined) return null;
-        return <Redirect to={`/projects/${projectId}/models/${found.id}`} />;
-      }}
+      {({ id, project_id: own }) =>
+        own === null ? (
+          <Loaded query={projects}>
+            {({ items }) => <SharedModel id={id} within={items[0]?.id} />}
+          </Loaded>
+        ) : (
+          <Redirect to={`/projects/${own}/models/${id}`} />
+        )
+      }
     </Loaded>
   );
+}
+
+/** A model that belongs to no project is shown within one. */
+function SharedModel({ id, within }: { id: string; within: string | undefined }) {
+  if (within === undefined) return <FirstProject />;
+  return <Redirect to={`/projects/${within}/models/${id}`} />;
 }

@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 
-import { modelsQuery, registerModel } from "@/api/models";
+import { modelsOf, modelsQuery, MOST_LISTED, registerModel } from "@/api/models";
 import type { Model } from "@/api/types";
 import { CreateForm, NameField } from "@/components/form/create-form";
 import { Icon } from "@/components/icons";
@@ -132,7 +132,7 @@ const COLUMNS: readonly Column[] = [
 
 export function ModelsPage() {
   const projectId = useProjectId();
-  const models = useQuery(modelsQuery);
+  const models = useQuery(modelsOf(projectId));
   const [isOpen, setOpen] = useState(false);
   const mayChange = useMayChange(projectId);
   const register = mayChange && (
@@ -152,14 +152,11 @@ export function ModelsPage() {
       </div>
       <section className="card as-cards">
         <Loaded query={models} lines={6}>
-          {({ items }) => {
-            const mine = items.filter(
-              (model) => model.project_id === null || model.project_id === projectId,
-            );
-            return (
+          {({ items, next_cursor: more }) => (
+            <>
               <Table
                 columns={COLUMNS}
-                items={mine}
+                items={items}
                 empty={
                   <Empty icon="models" title="No models yet" actions={register}>
                     {mayChange
@@ -170,8 +167,14 @@ export function ModelsPage() {
               >
                 {(model) => <Row key={model.id} model={model} projectId={projectId} />}
               </Table>
-            );
-          }}
+              {more != null && (
+                <p className="hint">
+                  The newest {MOST_LISTED} models are listed. An older one is on the page of the run
+                  that trained it.
+                </p>
+              )}
+            </>
+          )}
         </Loaded>
       </section>
       {isOpen && <RegisterDialog projectId={projectId} onClose={() => setOpen(false)} />}

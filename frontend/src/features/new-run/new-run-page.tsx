@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { experimentsQuery } from "@/api/experiments";
-import { modelsQuery } from "@/api/models";
+import { modelsOf } from "@/api/models";
 import { snapshotsQuery } from "@/api/projects";
 import { methodsQuery, runQuery, runsQuery } from "@/api/runs";
 import { Loaded } from "@/components/states";
@@ -17,7 +17,7 @@ import { RunEditor, type FormInputs } from "./run-editor";
 /** Everything the form is made of, or the first thing that could not be had. */
 function useFormInputs(projectId: string, parentId: string | null, experimentId: string | null) {
   const methods = useQuery(methodsQuery);
-  const models = useQuery(modelsQuery);
+  const models = useQuery(modelsOf(projectId));
   const snapshots = useQuery(snapshotsQuery(projectId));
   const runs = useQuery(runsQuery({ project_id: projectId, limit: 100 }));
   const experiments = useQuery(experimentsQuery(projectId));
@@ -32,9 +32,7 @@ function useFormInputs(projectId: string, parentId: string | null, experimentId:
   if (parentId !== null && !parent.data) return { ...state, data: undefined };
   const data: FormInputs = {
     methods: methods.data.methods,
-    models: models.data.items.filter(
-      (one) => one.pruned_at === null && (!one.project_id || one.project_id === projectId),
-    ),
+    models: models.data.items.filter((one) => one.pruned_at === null),
     snapshots: snapshots.data.items,
     runs: runs.data.items,
     experiments: experiments.data.items,
