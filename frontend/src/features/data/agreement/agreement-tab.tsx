@@ -2,13 +2,14 @@
 import "./agreement.css";
 
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 
-import { agreementQuery } from "@/api/projects";
+import { judgmentCountsQuery } from "@/api/judgments";
+import { agreementQuery, projectQuery } from "@/api/projects";
 import type { Agreement } from "@/api/types";
 import { CriterionChoice } from "./criterion-choice";
 import { IntervalBar } from "@/components/agreement/interval-bar";
-import { Loaded } from "@/components/states";
+import { Empty, Loaded, Skeleton } from "@/components/states";
 import { Table } from "@/components/table";
 import {
   certainty,
@@ -21,6 +22,7 @@ import {
 import { number, plural, shortId } from "@/lib/format";
 
 import { NoJudgments } from "../no-judgments";
+import { firstJudged } from "./first-judged";
 import { FactsTable, type Row } from "./facts-table";
 
 function Headline({ found }: { found: Agreement }) {
@@ -201,27 +203,61 @@ function Ranks({ found }: { found: Agreement }) {
 }
 
 export function AgreementTab({ projectId }: { projectId: string }) {
-  const [criterion, setCriterion] = useState<string | null>(null);
+  const project = useQuery(projectQuery(projectId));
+  return (
+    <Loaded query={project} lines={8}>
+      {({ criteria }) =>
+        criteria.length === 0 ? (
+          <div className="agreement-tab">
+            <Report projectId={projectId} criterion={null} empty={<NoneYet id={projectId} />} />
+          </div>
+        ) : (
+          <ByCriterion projectId={projectId} names={criteria.map(({ name }) => name)} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+function ByCriterion({ projectId, names }: { projectId: string; names: readonly string[] }) {
+  const [chosen, setCriterion] = useState<string | null>(null);
+  const counts = useQuery(judgmentCountsQuery(projectId));
+  const isKnown = counts.data !== undefined || counts.error !== null;
+  const first = counts.data === undefined ? null : firstJudged(names, counts.data);
+  const criterion = chosen ?? first;
+  const isAnyJudged = counts.data === undefined || counts.data.judgments > 0;
+  const empty = isAnyJudged ? <NoneUnderThis /> : <NoneYet id={projectId} />;
   return (
     <div className="agreement-tab">
       <CriterionChoice projectId={projectId} value={criterion} onChange={setCriterion} />
-      <Report projectId={projectId} criterion={criterion} />
+      {isKnown || chosen !== null ? (
+        <Report projectId={projectId} criterion={criterion} empty={empty} />
+      ) : (
+        <Skeleton lines={8} />
+      )}
     </div>
   );
 }
 
-function Report({ projectId, criterion }: { projectId: string; criterion: string | null }) {
-  const query = useQuery(agreementQuery(projectId, criterion));
+const NoneYet = ({ id }: { id: string }) => (
+  <NoJudgments projectId={id}>
+    As soon as two annotators have ranked the same comparison, this page shows how far they agree.
+  </NoJudgments>
+);
+
+const NoneUnderThis = () => (
+  <Empty icon="rank" title="No judgments under this criterion">
+    Choose another criterion above.
+  </Empty>
+);
+
+function Report(props: { projectId: string; criterion: string | null; empty: ReactNode }) {
+  const query = useQuery(agreementQuery(props.projectId, props.criterion));
   return (
     <Loaded query={query} lines={8}>
       {(found) =>
         found.everybody.judgments === 0 ? (
-          <section className="card">
-            <NoJudgments projectId={projectId}>
-              As soon as two annotators have ranked the same comparison, this page shows how far
-              they agree.
-            </NoJudgments>
-          </section>
+          <section className="card">{props.empty}</section>
         ) : (
           <>
             <Headline found={found} />
