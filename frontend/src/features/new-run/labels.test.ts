@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { ExperimentSummary, Run } from "@/api/types";
 
-import { labelsOf, tagsOf } from "./labels";
+import { labelsOf, losesExperiment, tagsOf } from "./labels";
 
 describe("the labels of a new run", () => {
   it("are empty without a parent", () => {
@@ -17,6 +17,14 @@ describe("the labels of a new run", () => {
     expect(labelsOf(parent, known).experiment).toBe("A");
     expect(labelsOf(parent, known, "exp_b").experiment).toBe("B");
     expect(labelsOf(parent, known, "exp_gone").experiment).toBe("");
+  });
+  it("know when the experiment of the parent is archived and so not offered", () => {
+    const known = [{ id: "exp_a", name: "A" }] as ExperimentSummary[];
+    const of = (experiment_id: string | null) => ({ experiment_id }) as Run;
+    expect(losesExperiment(of("exp_old"), known)).toBe(true);
+    expect(losesExperiment(of("exp_a"), known)).toBe(false);
+    expect(losesExperiment(of(null), known)).toBe(false);
+    expect(losesExperiment(null, known)).toBe(false);
   });
   it("read tags between commas, each once", () => {
     expect(tagsOf(" seed 1, baseline,, seed 1 ")).toEqual(["seed 1", "baseline"]);

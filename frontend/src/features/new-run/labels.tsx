@@ -25,6 +25,15 @@ export function labelsOf(
   };
 }
 
+/** Whether a copy's parent is filed under an experiment that cannot be offered: the copy is not. */
+export const losesExperiment = (
+  parent: Run | null,
+  experiments: readonly ExperimentSummary[],
+): boolean =>
+  parent !== null &&
+  parent.experiment_id !== null &&
+  !experiments.some(({ id }) => id === parent.experiment_id);
+
 /** "a, b,, a" -> ["a", "b"]. */
 export function tagsOf(text: string): string[] {
   const words = text.split(",").map((word) => word.trim());
@@ -34,6 +43,7 @@ export function tagsOf(text: string): string[] {
 export function LabelFields(props: {
   labels: Labels;
   experiments: readonly ExperimentSummary[];
+  parent: Run | null;
   onChange: (labels: Labels) => void;
 }) {
   const { labels, experiments } = props;
@@ -68,6 +78,12 @@ export function LabelFields(props: {
           >
             {known.question || "Open the experiment"}
           </Link>
+        )}
+        {name === "" && losesExperiment(props.parent, experiments) && (
+          <span className="hint">
+            This run begins outside the experiment of {props.parent?.name}: it is archived, of
+            another project, or older than the newest 500.
+          </span>
         )}
         {name !== "" && known === undefined && (
           <span className="hint">

@@ -319,7 +319,14 @@ function StartPanel(props: {
       onGo={props.onGo}
       differences={differences(draft.origin, draft.config).filter((one) => one.path !== "method")}
       startName={draft.start.parent?.name ?? draft.start.preset ?? "the defaults"}
-      labels={<LabelFields labels={labels} experiments={experiments} onChange={setTypedLabels} />}
+      labels={
+        <LabelFields
+          labels={labels}
+          experiments={experiments}
+          parent={draft.start.parent}
+          onChange={setTypedLabels}
+        />
+      }
     >
       {launch.error !== null && leavesRefusalOpen(problems) && <Failure error={launch.error} />}
       <button

@@ -1,4 +1,7 @@
 /** What stands in a column of a run. */
+import { useQuery } from "@tanstack/react-query";
+
+import { experimentQuery, experimentsQuery } from "@/api/experiments";
 import type { Run } from "@/api/types";
 import { StatePill } from "@/components/run-state";
 import { timeLeft } from "@/components/run-list/time-left";
@@ -27,7 +30,8 @@ export function Cell({ column, ...of }: CellProps & { column: string }) {
     case "method":
       return <TheMethod run={run} />;
     case "experiment":
-      return of.experiment ?? nothing;
+      if (run.experiment_id === null) return nothing;
+      return of.experiment ?? <UnlistedExperiment run={run} id={run.experiment_id} />;
     case "latest":
       return <LastValue run={run} headline={headline} />;
     case "trend":
@@ -43,6 +47,20 @@ export function Cell({ column, ...of }: CellProps & { column: string }) {
     default:
       return <Value value={valueOf(run, column)} />;
   }
+}
+
+/** The list of experiments leaves out those that are archived, and the oldest of very many. */
+function UnlistedExperiment({ run, id }: { run: Run; id: string }) {
+  const isListKnown = useQuery(experimentsQuery(run.project_id)).data !== undefined;
+  const { data, error } = useQuery({ ...experimentQuery(id), enabled: isListKnown });
+  if (data === undefined)
+    return <span className="faint">{error === null ? "…" : "not known"}</span>;
+  return (
+    <span>
+      {data.name}
+      {data.archived_at !== null && <span className="small faint of-what"> archived</span>}
+    </span>
+  );
 }
 
 /** The estimator in a line of its own: the column of a table is narrow. */
