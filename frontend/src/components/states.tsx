@@ -2,7 +2,7 @@
 import type { ReactNode } from "react";
 
 import { Problem } from "@/api/client";
-import { sentence } from "@/lib/format";
+import { lowerFirst, sentence } from "@/lib/format";
 
 import { Icon, type IconName } from "./icons";
 import { Sentence } from "./text/sentence";
@@ -110,4 +110,16 @@ export function Failed(props: { query: QueryLike<unknown>; what: string }) {
   const { data, error, refetch } = props.query;
   if (data !== undefined || error === null) return null;
   return <Failure error={error} what={props.what} onRetry={() => void refetch()} />;
+}
+
+/** The same in the middle of a line, which also says that the query is still answered. */
+export function Missing(props: { query: QueryLike<unknown>; what: string }) {
+  const { data, error } = props.query;
+  if (data === undefined && error === null)
+    return (
+      <span className="small muted" role="status">
+        Loading {lowerFirst(props.what)}…
+      </span>
+    );
+  return <Failed {...props} />;
 }

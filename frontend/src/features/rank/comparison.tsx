@@ -4,6 +4,7 @@ import { useRef, useState } from "react";
 
 import { projectQuery } from "@/api/projects";
 import type { Assignment } from "@/api/types";
+import { Missing } from "@/components/states";
 import { useKeys } from "@/lib/use-keys";
 import { useNewest } from "@/lib/use-newest";
 
@@ -57,7 +58,8 @@ export function Comparison(props: ComparisonProps) {
   const newestFocus = () => focusOf(newestView(), newestLookedAt());
   const cards = useRef<HTMLElement>(null);
   const { dragging, handlers } = useDrag(make);
-  const reasons = useQuery(projectQuery(props.projectId)).data?.cannot_judge_reasons ?? [];
+  const project = useQuery(projectQuery(props.projectId));
+  const reasons = project.data?.cannot_judge_reasons ?? [];
 
   const keymap = useKeymap();
   const hasTabbed = useTabbed();
@@ -176,6 +178,7 @@ export function Comparison(props: ComparisonProps) {
       <PodiumBar
         ranking={ranking}
         reasons={reasons}
+        whyNoReasons={<Missing query={project} what="The reasons" />}
         dragging={dragging}
         canUndo={canUndo || wayBack(ranking, make, props.onReopen) !== null}
         drag={handlers}

@@ -1,7 +1,7 @@
 /** The ranking as it stands, always in sight: tiers, the unranked tray and the verbs. */
 import "./podium.css";
 
-import { Fragment } from "react";
+import { Fragment, type ReactNode } from "react";
 
 import { Icon, type IconName } from "@/components/icons";
 
@@ -20,6 +20,8 @@ export interface PodiumBarProps extends ToolsProps {
   readonly ranking: Ranking;
   /** Why a comparison cannot be judged, in this project. */
   readonly reasons: readonly string[];
+  /** Nothing once they are known. */
+  readonly whyNoReasons: ReactNode;
   readonly dragging: Dragging | null;
   readonly canUndo: boolean;
   readonly drag: (card: number) => DragHandlers;
@@ -97,11 +99,14 @@ function Steps(props: ChipsProps) {
   );
 }
 
-function Reasons(props: Pick<PodiumBarProps, "ranking" | "reasons" | "onCommand">) {
+function Reasons(
+  props: Pick<PodiumBarProps, "ranking" | "reasons" | "whyNoReasons" | "onCommand">,
+) {
   const { ranking, reasons, onCommand } = props;
   return (
     <div className="row" role="group" aria-label="Why it cannot be judged">
       <b>Cannot judge:</b>
+      {props.whyNoReasons}
       {reasons.map((reason, place) => (
         <button
           type="button"

@@ -4,6 +4,7 @@ import { useState } from "react";
 
 import { runKeysQuery } from "@/api/runs";
 import { Dialog } from "@/components/dialog";
+import { Loaded } from "@/components/states";
 
 import { BUILT_IN, DEFAULT_COLUMNS, isKey, MOST_KEYS } from "./view";
 
@@ -20,7 +21,8 @@ interface MenuProps {
 
 export function ColumnsMenu({ projectId, columns, onColumns, onClose }: MenuProps) {
   const [part, setPart] = useState("");
-  const known = useQuery(runKeysQuery(projectId)).data;
+  const asked = useQuery(runKeysQuery(projectId));
+  const known = asked.data;
   const offered = [
     ...(known?.metrics.flatMap((name) =>
       ["best", "metric", "min", "max"].map((kind) => `${kind}.${name}`),
@@ -82,6 +84,7 @@ export function ColumnsMenu({ projectId, columns, onColumns, onClose }: MenuProp
           {chosen.map((key) => box(key, key))}
           {offered.slice(0, MOST_FOUND).map((key) => box(key, key))}
         </div>
+        <Loaded query={asked}>{() => null}</Loaded>
         {offered.length > MOST_FOUND && (
           <p className="small muted">
             And {offered.length - MOST_FOUND} more: type a part of the name.

@@ -1,11 +1,13 @@
 /** Take ten comparisons along for work without a network, or give back those that are left. */
 import { useMutation } from "@tanstack/react-query";
 
+import { Icon } from "@/components/icons";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
-import { plural } from "@/lib/format";
+import { useNow } from "@/components/text/clock";
 
 import { MOST_OFFLINE, type AssignmentQueue } from "./assignment-queue";
+import { endedLeases, offlineCount } from "./offline-words";
 
 const HELP =
   "Ten comparisons are yours for eight hours and stay in this browser, even if you close it. " +
@@ -53,6 +55,7 @@ export function OfflineButtons({ queue, asked }: { queue: AssignmentQueue; asked
 export function OfflineNotes({ queue, asked }: { queue: AssignmentQueue; asked: Offline }) {
   return (
     <>
+      <EndedNote queue={queue} />
       <Refused asked={asked.taking} />
       <Refused asked={asked.returning} />
       {asked.taking.isSuccess && queue.offline.length === MOST_OFFLINE && (
@@ -65,11 +68,25 @@ export function OfflineNotes({ queue, asked }: { queue: AssignmentQueue; asked: 
 }
 
 function OfflineCount({ queue }: { queue: AssignmentQueue }) {
-  const ends = Math.min(...queue.offline.map((one) => Date.parse(one.expires_at)));
-  const until = new Date(ends).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const now = useNow();
   return (
     <span className="small nowrap offline-count" title={HELP}>
-      {plural(queue.offline.length, "comparison")} offline until {until}
+      {offlineCount(queue.offline, now)}
     </span>
+  );
+}
+
+/** Nobody else says it: what was taken offline is not renewed, and the page may be offline still. */
+function EndedNote({ queue }: { queue: AssignmentQueue }) {
+  const ended = endedLeases(queue.offline, useNow());
+  if (ended === null) return null;
+  return (
+    <div className="note warn" role="status">
+      <Icon name="alert" />
+      <span className="grow">
+        <b>{ended}</b> Your judgments count if they are still wanted; otherwise they are kept for
+        review.
+      </span>
+    </div>
   );
 }

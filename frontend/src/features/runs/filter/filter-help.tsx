@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { runKeysQuery } from "@/api/runs";
 import { Dialog } from "@/components/dialog";
+import { Loaded } from "@/components/states";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["state:running,queued", "one of these states"],
@@ -24,7 +25,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 ];
 
 export function FilterHelp({ projectId, onClose }: { projectId: string; onClose: () => void }) {
-  const fields = useQuery(runKeysQuery(projectId)).data?.fields ?? [];
+  const keys = useQuery(runKeysQuery(projectId));
   return (
     <Dialog title="Filters and keys" onClose={onClose} className="filter-help">
       <p className="small muted">
@@ -43,17 +44,21 @@ export function FilterHelp({ projectId, onClose }: { projectId: string; onClose:
         ))}
       </dl>
       <h3>Keys of a filter</h3>
-      <dl>
-        {fields.map(({ name, about, operators }) => (
-          <div key={name}>
-            <dt>
-              <code>{name.endsWith(".") ? `${name}NAME` : name}</code>{" "}
-              <span className="mono small faint">{operators.join(" ")}</span>
-            </dt>
-            <dd className="small muted">{about}</dd>
-          </div>
-        ))}
-      </dl>
+      <Loaded query={keys}>
+        {({ fields }) => (
+          <dl>
+            {fields.map(({ name, about, operators }) => (
+              <div key={name}>
+                <dt>
+                  <code>{name.endsWith(".") ? `${name}NAME` : name}</code>{" "}
+                  <span className="mono small faint">{operators.join(" ")}</span>
+                </dt>
+                <dd className="small muted">{about}</dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </Loaded>
       <h3>Keyboard</h3>
       <dl>
         {KEYS.map(([keys, meaning]) => (
