@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import Body, Query, Response
+from pydantic import AwareDatetime
 
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
@@ -133,6 +134,15 @@ def release(
 
 
 @router.get("/projects/{project_id}/annotation")
-def progress(project_id: str, session: SessionDep, caller: Caller, at: Now) -> AnnotationProgress:
+def progress(
+    project_id: str,
+    session: SessionDep,
+    caller: Caller,
+    at: Now,
+    day_start: Annotated[
+        AwareDatetime | None,
+        Query(description="When the annotator's day began; midnight UTC unless it is given."),
+    ] = None,
+) -> AnnotationProgress:
     """How many judgments this annotator and the project have, and how many are left."""
-    return assignments.progress(session, project_id, caller.id, at=at)
+    return assignments.progress(session, project_id, caller.id, day_start=day_start, at=at)

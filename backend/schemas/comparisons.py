@@ -284,7 +284,7 @@ class AnnotationProgress(ApiAnswer):
     """Where this annotator stands in a project."""
 
     mine: int = Field(description="Judgments by this annotator.")
-    mine_today: int
+    mine_today: int = Field(description="Of these, since `day_start`, else since midnight UTC.")
     done: int = Field(description="Judgments by everybody.")
     wanted: int = Field(description="Judgments required in total.")
     available: int = Field(description="Comparisons this annotator could be given now.")

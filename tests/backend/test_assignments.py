@@ -4,7 +4,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -374,6 +374,24 @@ def test_progress_counts_what_is_left_for_this_annotator(
     counts = api.get(f"/projects/{project}").json()["counts"]
     assert counts["judgments"] == 1
     assert counts["open_comparisons"] == 2
+
+
+def test_progress_counts_the_day_of_the_annotator(
+    api: TestClient, project: str, new_user: NewUser
+) -> None:
+    client, _ = new_user("annotator", project)
+    mine = take(client, project)
+    client.post(f"/assignments/{mine['id']}/judgment", json=ranked(mine))
+    address = f"/projects/{project}/annotation"
+    ahead = timezone(timedelta(hours=9))
+
+    def today(since: datetime) -> Any:
+        return client.get(address, params={"day_start": since.isoformat()}).json()["mine_today"]
+
+    now = datetime.now(ahead)
+    assert today(now - timedelta(hours=1)) == 1
+    assert today(now + timedelta(hours=1)) == 0
+    assert client.get(address, params={"day_start": "2026-11-26T00:00:00"}).status_code == 422
 
 
 def test_presented_order_is_shuffled_per_annotator_without_favour() -> None:

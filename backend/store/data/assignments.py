@@ -6,7 +6,7 @@ leases are counted again, so the count cannot move underneath.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -357,10 +357,16 @@ def shown(session: Session, assignment_ids: Iterable[str]) -> dict[str, Assigned
 
 
 def progress(
-    session: Session, project_id: str, user_id: str, *, at: datetime
+    session: Session,
+    project_id: str,
+    user_id: str,
+    *,
+    at: datetime,
+    day_start: datetime | None = None,
 ) -> AnnotationProgress:
-    """Where an annotator and the project stand; today begins at midnight UTC."""
-    today = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    """Where an annotator and the project stand. Without `day_start` the day began at 0:00 UTC."""
+    midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    today = midnight if day_start is None else day_start.astimezone(UTC)
     mine_today = select(func.count()).where(
         Judgment.user_id == user_id,
         Judgment.project_id == project_id,

@@ -1,6 +1,8 @@
 /** Leases on comparisons and the judgments that answer them. */
 import { queryOptions } from "@tanstack/react-query";
 
+import { dayStart } from "@/lib/format";
+
 import { post, request } from "./client";
 import type { AnnotationProgress, Assignment, Judgment, JudgmentBody } from "./types";
 
@@ -51,5 +53,8 @@ export const progressQuery = (projectId: string) =>
   queryOptions({
     queryKey: ["project", projectId, "annotation-progress"],
     queryFn: ({ signal }) =>
-      request<AnnotationProgress>(`/projects/${projectId}/annotation`, { signal }),
+      request<AnnotationProgress>(`/projects/${projectId}/annotation`, {
+        signal,
+        query: { day_start: dayStart(Date.now()) },
+      }),
   });

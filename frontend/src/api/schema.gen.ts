@@ -91,7 +91,10 @@ export interface components {
              * @description Judgments by this annotator.
              */
             mine: number;
-            /** Mine Today */
+            /**
+             * Mine Today
+             * @description Of these, since `day_start`, else since midnight UTC.
+             */
             mine_today: number;
             /**
              * Done

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   ago,
   bytes,
+  dayStart,
   duration,
   intervalText,
   number,
@@ -83,6 +84,14 @@ describe("format", () => {
   it("tells times relative to now", () => {
     const now = Date.parse("2026-01-01T00:10:00Z");
     expect(ago("2026-01-01T00:00:00Z", now)).toBe("10 min ago");
+  });
+  it("begins the day at midnight where somebody is, not in Greenwich", () => {
+    const zone = process.env["TZ"];
+    process.env["TZ"] = "America/Los_Angeles";
+    // Five in the afternoon of the 25th there.
+    expect(dayStart(Date.parse("2026-11-26T01:00:00Z"))).toBe("2026-11-25T08:00:00.000Z");
+    if (zone === undefined) delete process.env["TZ"];
+    else process.env["TZ"] = zone;
   });
   it("tells bytes in decimal units", () => {
     expect(bytes(98_300_000)).toBe("98.3 MB");

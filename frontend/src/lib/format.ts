@@ -93,6 +93,10 @@ export function duration(seconds: number | null | undefined): string {
     .join(" ");
 }
 
+/** When the day of whoever looks began; `now` in ms. */
+export const dayStart = (now: number): string =>
+  new Date(new Date(now).setHours(0, 0, 0, 0)).toISOString();
+
 export function ago(iso: string, now: number): string {
   const seconds = (now - Date.parse(iso)) / 1000;
   if (seconds < 5) return "just now";

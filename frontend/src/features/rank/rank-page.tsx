@@ -150,7 +150,7 @@ function Numbers(props: { progress: AnnotationProgress; onTheirWay: number }) {
     <>
       <span
         className="small muted nowrap today"
-        title={`${plural(mine, "judgment")} by you in total`}
+        title={`Since midnight, your time. ${plural(mine, "judgment")} by you in total.`}
       >
         {plural(today, "judgment")} today
         {today > 0 && today % DAILY_STEP === 0 ? ", time for a break" : ""}
@@ -161,14 +161,14 @@ function Numbers(props: { progress: AnnotationProgress; onTheirWay: number }) {
         aria-label="Judgments of the project"
         aria-valuenow={done}
         aria-valuemax={wanted}
-        title={`${done} of ${wanted} judgments of the project`}
+        title={`${number(done)} of ${number(wanted)} judgments of the project`}
       >
         <i style={{ width: `${share}%` }} />
       </div>
       <span className="small muted nowrap of-project" aria-hidden="true">
         {number(done)} of {number(wanted)} in the project
       </span>
-      <span className="small muted nowrap">{left} left for you</span>
+      <span className="small muted nowrap">{number(left)} left for you</span>
     </>
   );
 }
