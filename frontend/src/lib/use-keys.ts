@@ -1,20 +1,7 @@
 /** Keys of a page: not while somebody types in a field, composes a character or has a dialog open. */
 import { useLayoutEffect, useRef } from "react";
 
-/** What takes no key of a page for itself but the space bar: a click leaves the focus there. */
-const WITHOUT_KEYS = new Set(["checkbox", "button", "submit", "reset", "file"]);
-
-interface Focused {
-  readonly tagName: string;
-  readonly type?: string;
-  readonly isContentEditable: boolean;
-}
-
-/** Whether letters or arrows mean something to what has the focus. */
-export function takesKeys({ tagName, type = "text", isContentEditable }: Focused): boolean {
-  if (tagName === "INPUT") return !WITHOUT_KEYS.has(type);
-  return isContentEditable || tagName === "TEXTAREA" || tagName === "SELECT";
-}
+import { takesKeys } from "./keys/takes-keys";
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && takesKeys(target);

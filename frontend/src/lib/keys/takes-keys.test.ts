@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { takesKeys } from "./use-keys";
+import { takesKeys } from "./takes-keys";
 
 const input = (type: string) => ({ tagName: "INPUT", type, isContentEditable: false });
 
