@@ -7,6 +7,7 @@ import type { User, UserChange } from "@/api/types";
 import { NameField } from "@/components/form/create-form";
 import { Field } from "@/components/form/field";
 import { Failure, Loaded } from "@/components/states";
+import { PageTitle } from "@/components/page-title";
 
 export function AccountPage() {
   const me = useQuery(meQuery);
@@ -14,6 +15,7 @@ export function AccountPage() {
     <div className="page narrow">
       <div className="page-head">
         <div>
+          <PageTitle>Your account</PageTitle>
           <h1>Your account</h1>
           {me.data !== undefined && <p>{howToSignIn(me.data)}</p>}
         </div>

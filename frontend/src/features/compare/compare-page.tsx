@@ -13,6 +13,7 @@ import { Answer } from "@/components/seed-groups/answer";
 import { Empty, Loaded } from "@/components/states";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { SavedViews } from "@/components/views/saved-views";
+import { PageTitle } from "@/components/page-title";
 import { plural } from "@/lib/format";
 import { useProjectId } from "@/lib/address/use-project";
 
@@ -46,6 +47,7 @@ export function ComparePage() {
     <div className="page compare">
       <div className="page-head">
         <div>
+          <PageTitle>Compare</PageTitle>
           <h1>Compare</h1>
           <p>{runIds.length > 0 ? plural(runIds.length, "run") : "No runs are chosen."}</p>
         </div>

@@ -10,6 +10,7 @@ import { Redirect } from "@/components/redirect";
 import { Tabs } from "@/components/tabs";
 import { useMayChange } from "@/components/use-may";
 import { useProjectId } from "@/lib/address/use-project";
+import { PageTitle } from "@/components/page-title";
 
 import { AgreementTab } from "./agreement/agreement-tab";
 import { ImportTab } from "./import-tab";
@@ -66,6 +67,7 @@ export function DataPage() {
     <div className="page">
       <div className="page-head">
         <div>
+          <PageTitle>Data</PageTitle>
           <h1>Data</h1>
           <p>
             Records come from imports, generate runs and ranking. Runs read frozen snapshots of

@@ -16,6 +16,7 @@ import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Markdown } from "@/components/text/markdown";
+import { PageTitle } from "@/components/page-title";
 import { plural } from "@/lib/format";
 import { useAddress } from "@/lib/address/use-address";
 import { useGo } from "@/lib/address/use-go";
@@ -99,6 +100,7 @@ export function ExperimentsPage() {
     <div className="page experiments">
       <div className="page-head">
         <div>
+          <PageTitle>Experiments</PageTitle>
           <h1>Experiments</h1>
           <p>An experiment is a question, the runs that answer it, and what you conclude.</p>
         </div>

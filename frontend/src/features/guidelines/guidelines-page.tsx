@@ -6,6 +6,7 @@ import { Acknowledge, GuidelinesText, GuidelinesVersion } from "@/components/gui
 import { Loaded } from "@/components/states";
 import { useMayRank } from "@/components/use-may";
 import { useProjectId } from "@/lib/address/use-project";
+import { PageTitle } from "@/components/page-title";
 
 export function GuidelinesPage() {
   const projectId = useProjectId();
@@ -14,6 +15,7 @@ export function GuidelinesPage() {
   return (
     <div className="page narrow">
       <div className="page-head">
+        <PageTitle>Guidelines</PageTitle>
         <h1>Guidelines</h1>
       </div>
       <section className="card padded stack">

@@ -12,6 +12,7 @@ import { More } from "@/components/more";
 import { EmptyCard, Loaded } from "@/components/states";
 import { useAddress } from "@/lib/address/use-address";
 import { useProjectId } from "@/lib/address/use-project";
+import { PageTitle } from "@/components/page-title";
 
 import { OwnJudgmentCard } from "./own-judgment-card";
 
@@ -35,6 +36,7 @@ export function MinePage({ unsentOf: Unsent }: { unsentOf: UnsentOf }) {
   return (
     <div className="page mine">
       <div className="page-head">
+        <PageTitle>Mine</PageTitle>
         <h1>Mine</h1>
         <span className="grow" />
         <label className="sr-only" htmlFor={id}>

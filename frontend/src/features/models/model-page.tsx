@@ -16,6 +16,7 @@ import { VerdictPill } from "@/components/verdict-pill";
 import { bytes, number, parameters, shortHash, shortId } from "@/lib/format";
 import { useMayChange } from "@/components/use-may";
 import { useProjectId } from "@/lib/address/use-project";
+import { PageTitle } from "@/components/page-title";
 
 import { Lineage } from "./lineage";
 
@@ -96,6 +97,7 @@ export function ModelPage() {
           <>
             <div className="page-head">
               <div>
+                <PageTitle>{model.name}</PageTitle>
                 <h1>{model.name}</h1>
                 <div className="row meta">
                   <span className="tag">{MODEL_KIND_NAMES[model.kind]}</span>

@@ -15,6 +15,7 @@ import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
 import { useMayChange } from "@/components/use-may";
+import { PageTitle } from "@/components/page-title";
 import { bytes, parameters } from "@/lib/format";
 import { useProjectId } from "@/lib/address/use-project";
 
@@ -144,6 +145,7 @@ export function ModelsPage() {
     <div className="page">
       <div className="page-head">
         <div>
+          <PageTitle>Models</PageTitle>
           <h1>Models</h1>
           <p>The registry holds base models and the models that runs trained from them.</p>
         </div>

@@ -11,6 +11,7 @@ import { methodsQuery, runQuery, runsQuery } from "@/api/runs";
 import { Loaded } from "@/components/states";
 import { useAddress } from "@/lib/address/use-address";
 import { useProjectId } from "@/lib/address/use-project";
+import { PageTitle } from "@/components/page-title";
 
 import { RunEditor, type FormInputs } from "./run-editor";
 
@@ -53,6 +54,7 @@ export function NewRunPage() {
     <div className="page new-run">
       <div className="page-head">
         <div>
+          <PageTitle>New run</PageTitle>
           <h1>New run</h1>
           <p>Choose a method, a model and data, then change the settings that you need.</p>
         </div>

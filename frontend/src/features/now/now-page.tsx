@@ -37,6 +37,7 @@ import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { VerdictPill } from "@/components/verdict-pill";
 import { useMayChange, useMayRank } from "@/components/use-may";
 import { useLiveRuns } from "@/components/run-list/use-live-runs";
+import { PageTitle } from "@/components/page-title";
 import { lowerFirst, number, plural, sentence, summaryLine, words } from "@/lib/format";
 import { useProjectId } from "@/lib/address/use-project";
 
@@ -392,6 +393,7 @@ export function NowPage() {
           <>
             <div className="page-head">
               <div>
+                <PageTitle>{found.name}</PageTitle>
                 <h1>{found.name}</h1>
                 <p>
                   {plural(found.counts?.comparisons ?? 0, "comparison")},{" "}

@@ -13,6 +13,7 @@ import type { AnnotationProgress, User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Failure, Skeleton } from "@/components/states";
 import { loadLateParts } from "@/components/text/late/parts";
+import { PageTitle } from "@/components/page-title";
 import { number, plural } from "@/lib/format";
 import { useProjectId } from "@/lib/address/use-project";
 
@@ -73,6 +74,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
   return (
     <div className="rank-page">
       <div className="rank-top">
+        <PageTitle>Rank</PageTitle>
         <h1>Rank</h1>
         <SentWord told={told} userId={userId} />
         {queue.current !== undefined && managesIn(user, projectId) && (

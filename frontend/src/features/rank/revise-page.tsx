@@ -9,6 +9,7 @@ import { ownJudgmentQuery } from "@/api/judgments";
 import { meQuery } from "@/api/session";
 import type { Assignment, OwnJudgment } from "@/api/types";
 import { EmptyCard, Loaded, Skeleton } from "@/components/states";
+import { PageTitle } from "@/components/page-title";
 import { isText, read, remove, write } from "@/lib/storage";
 import { useGo } from "@/lib/address/use-go";
 import { useProjectId } from "@/lib/address/use-project";
@@ -48,6 +49,7 @@ function Revising(given: Given) {
   return (
     <div className="rank-page">
       <div className="rank-top">
+        <PageTitle>Revise</PageTitle>
         <h1>Revise</h1>
         <span className="grow" />
         <WayBack {...given} isSending={isSending} />

@@ -15,6 +15,7 @@ import { useMayChange } from "@/components/use-may";
 import { useTrendsOf } from "@/components/run-list/trends";
 import { Empty, Loaded } from "@/components/states";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
+import { PageTitle } from "@/components/page-title";
 import { plural } from "@/lib/format";
 import { useAddress } from "@/lib/address/use-address";
 import { useGo } from "@/lib/address/use-go";
@@ -170,6 +171,7 @@ export function RunsPage() {
     <div className="page runs-page">
       <div className="page-head">
         <div>
+          <PageTitle>Runs</PageTitle>
           <h1>Runs</h1>
           <p>A run is one execution of a method with a config and data.</p>
         </div>

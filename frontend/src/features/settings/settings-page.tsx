@@ -10,6 +10,7 @@ import { Redirect } from "@/components/redirect";
 import { Loaded } from "@/components/states";
 import { Tabs } from "@/components/tabs";
 import { useProjectId } from "@/lib/address/use-project";
+import { PageTitle } from "@/components/page-title";
 
 import { KeysTab } from "./keys/keys-tab";
 import { MembersTab } from "./members/members-tab";
@@ -45,6 +46,7 @@ export function SettingsPage() {
   return (
     <div className="page">
       <div className="page-head">
+        <PageTitle>Settings</PageTitle>
         <h1>Settings</h1>
       </div>
       <Tabs

@@ -8,6 +8,7 @@ import type { Worker, WorkerState } from "@/api/types";
 import { EmptyCard, Failure, Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Sentence } from "@/components/text/sentence";
+import { PageTitle } from "@/components/page-title";
 import { bytes, plural, words } from "@/lib/format";
 
 import { DeviceRow, Meter, RunLinks } from "./device";
@@ -88,6 +89,7 @@ export function WorkersPage() {
     <div className="page">
       <div className="page-head">
         <div>
+          <PageTitle>Workers</PageTitle>
           <h1>Workers</h1>
           <p>A worker claims queued runs that fit its free devices and executes them.</p>
         </div>

@@ -17,6 +17,7 @@ import { StatePill } from "@/components/run-state";
 import { Ago, useNow } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { MethodName } from "@/components/text/names";
+import { PageTitle } from "@/components/page-title";
 import { ContinueLink } from "@/features/run/continue-link";
 import { canBeCancelled, mayMoveOn, cancelPrompt, timeWords } from "@/features/run/run-status";
 import { number, plural, shortId, words } from "@/lib/format";
@@ -189,6 +190,7 @@ function RunName({ run, mayChange }: { run: Run; mayChange: boolean }) {
   if (isEdited) return <NameAndTags run={run} onClose={() => setEdited(false)} />;
   return (
     <div className="run-name">
+      <PageTitle>{run.name}</PageTitle>
       <h1>{run.name}</h1>
       {mayChange && (
         <button
