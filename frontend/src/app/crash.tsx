@@ -21,11 +21,13 @@ export function Crash() {
   const reload = useMutation({ mutationFn: reloadIfAnswered });
   return (
     <div className="page">
-      <Failure error={shownError(error)} onRetry={() => reload.mutate()} />
-      <p className="small muted" role="status">
-        {reload.isPending && "Asking Podium…"}
-        {reload.isError && "Podium does not answer yet, so this tab was not reloaded."}
-      </p>
+      <div className="stack">
+        <Failure error={shownError(error)} onRetry={() => reload.mutate()} />
+        <p className="small muted" role="status">
+          {reload.isPending && "Asking Podium…"}
+          {reload.isError && "Podium does not answer yet, so this tab was not reloaded."}
+        </p>
+      </div>
     </div>
   );
 }

@@ -46,22 +46,19 @@ export const EmptyCard = (props: EmptyProps) => (
 export function Failure(props: {
   error: unknown;
   /** A sentence about what failed, where the place does not say it. */
-  about?: string;
-  /** What is not there for it, where the place does not say so: "The alerts of this run". */
-  what?: string | undefined;
+  about?: string | undefined;
   onRetry?: () => void;
   onDismiss?: () => void;
 }) {
-  const { error, about, what, onRetry, onDismiss } = props;
+  const { error, about, onRetry, onDismiss } = props;
   const problem = error instanceof Problem ? error : null;
+  const title = problem?.title ?? "Unexpected error in this page";
   const message = error instanceof Error ? error.message : "Something went wrong.";
   return (
     <div className="note bad" role="alert">
       <Icon name="alert" />
       <div className="grow">
-        {about !== undefined && <b>{about} </b>}
-        {what !== undefined && <b>{what} could not be loaded. </b>}
-        <b>{problem?.title ?? "Unexpected error in this page"}.</b>{" "}
+        {about === undefined ? <b>{title}.</b> : <NotDone about={about} title={title} />}{" "}
         <Sentence text={`${sentence(message)} ${problem?.advice ?? ""}`} />
         {problem?.requestId != null && (
           <div className="small mono">request {problem.requestId}</div>
@@ -81,6 +78,12 @@ export function Failure(props: {
     </div>
   );
 }
+
+const NotDone = ({ about, title }: { about: string; title: string }) => (
+  <>
+    <b>{about}</b> {title}.
+  </>
+);
 
 interface QueryLike<Data> {
   data: Data | undefined;
@@ -109,7 +112,8 @@ export function Loaded<Data>(props: {
 export function Failed(props: { query: QueryLike<unknown>; what: string }) {
   const { data, error, refetch } = props.query;
   if (data !== undefined || error === null) return null;
-  return <Failure error={error} what={props.what} onRetry={() => void refetch()} />;
+  const about = `${props.what} could not be loaded.`;
+  return <Failure error={error} about={about} onRetry={() => void refetch()} />;
 }
 
 /** The same in the middle of a line, which also says that the query is still answered. */
