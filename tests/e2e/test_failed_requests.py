@@ -73,6 +73,29 @@ def test_the_pages_now_and_data_say_what_could_not_be_loaded(
     _forget(open_page, "503")
 
 
+def test_a_comparison_that_cannot_be_judged_says_where_its_reasons_are(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Reasons away")
+    workshop.take_in(project, "comparisons", RECORDS)
+    page = open_page("/account")
+    expect(page).to_have_title("Your account · Podium")
+    path = re.compile(rf"/api/v1/projects/{project}(\?.*)?$")
+    page.route(path, _refuse)
+    page.goto(f"/projects/{project}/rank")
+    page.locator("article").first.wait_for()
+
+    page.keyboard.press("j")
+
+    group = page.get_by_role("group", name="Why it cannot be judged")
+    expect(group.get_by_role("alert")).to_contain_text("The reasons could not be loaded.")
+    page.unroute(path)
+    group.get_by_role("button", name="Try again").click()
+    expect(group.get_by_role("alert")).to_have_count(0)
+    expect(group.get_by_role("button", name=re.compile("^1 "))).to_be_visible()
+    _forget(open_page, "503")
+
+
 def test_a_page_that_was_never_opened_leaves_the_tab_alone_while_podium_is_away(
     workshop: Workshop, open_page: OpenPage
 ) -> None:

@@ -41,11 +41,14 @@ export function RankPage() {
   useEffect(() => void loadLateParts().catch(() => undefined), []);
   if (me.data === undefined) return <Skeleton lines={6} />;
   return (
-    <GuidelinesGate projectId={projectId} userId={me.data.id}>
-      <PracticeGate projectId={projectId} userId={me.data.id} key={`${projectId} ${me.data.id}`}>
-        <ProjectRanking projectId={projectId} user={me.data} />
-      </PracticeGate>
-    </GuidelinesGate>
+    <>
+      <PageTitle>Rank</PageTitle>
+      <GuidelinesGate projectId={projectId} userId={me.data.id}>
+        <PracticeGate projectId={projectId} userId={me.data.id} key={`${projectId} ${me.data.id}`}>
+          <ProjectRanking projectId={projectId} user={me.data} />
+        </PracticeGate>
+      </GuidelinesGate>
+    </>
   );
 }
 
@@ -74,7 +77,6 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
   return (
     <div className="rank-page">
       <div className="rank-top">
-        <PageTitle>Rank</PageTitle>
         <h1>Rank</h1>
         <SentWord told={told} userId={userId} />
         {queue.current !== undefined && managesIn(user, projectId) && (
