@@ -6,7 +6,7 @@ import { createMemoryRouter, RouterProvider } from "react-router";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import { experimentsQuery } from "@/api/experiments";
-import { modelsQuery } from "@/api/models";
+import { modelsOf } from "@/api/models";
 import { projectsQuery } from "@/api/projects";
 import { runsQuery } from "@/api/runs";
 import type { User } from "@/api/types";
@@ -43,7 +43,7 @@ beforeEach(() => {
     ],
     { initialEntries: [`/projects/${PROJECT}`] },
   );
-  for (const { queryKey } of [experimentsQuery(PROJECT), modelsQuery, projectsQuery])
+  for (const { queryKey } of [experimentsQuery(PROJECT), modelsOf(PROJECT), projectsQuery])
     client.setQueryData(queryKey as readonly unknown[], named());
 });
 afterEach(() => act(() => page.unmount()));

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useParams } from "react-router";
 
 import { experimentsQuery } from "@/api/experiments";
-import { modelsQuery } from "@/api/models";
+import { modelsOf } from "@/api/models";
 import { projectsQuery } from "@/api/projects";
 import { runsQuery } from "@/api/runs";
 import { managesIn, roleIn } from "@/api/session";
@@ -48,7 +48,7 @@ function useEntries(user: User): Entries {
     ...experimentsQuery(projectId ?? ""),
     enabled: sees("experiments"),
   });
-  const models = useQuery({ ...modelsQuery, enabled: sees("models") });
+  const models = useQuery({ ...modelsOf(projectId ?? ""), enabled: sees("models") });
   const projects = useQuery(projectsQuery);
   const base = `/projects/${projectId ?? ""}`;
   const go = (to: string) => () => void goTo(to);

@@ -137,7 +137,7 @@ function ActiveAlerts({ runs }: { runs: readonly Run[] }) {
       {failed[0] !== undefined && (
         <Failure
           error={failed[0].error}
-          what={`The alerts of ${plural(failed.length, "active run")}`}
+          about={`The alerts of ${plural(failed.length, "active run")} could not be loaded.`}
           onRetry={() => failed.forEach(({ refetch }) => void refetch())}
         />
       )}

@@ -4,7 +4,9 @@ import { Link } from "react-router";
 
 import { archiveExperiment, experimentQuery } from "@/api/experiments";
 import type { Experiment } from "@/api/types";
+import { PageTitle } from "@/components/page-title";
 import { Icon } from "@/components/icons";
+import { PageTitle } from "@/components/page-title";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { Ago } from "@/components/text/clock";
@@ -57,6 +59,7 @@ export function ExperimentHead(props: {
         <p className="small">
           <Link to={`${base}/experiments`}>Experiments</Link>
         </p>
+        <PageTitle>{experiment.name}</PageTitle>
         <h1>{experiment.name}</h1>
         <p className="small">
           {experiment.archived_at !== null && "Archived. "}
