@@ -319,6 +319,21 @@ class Rollout(Section):
             )
         return self
 
+    @property
+    def longest(self) -> int:
+        """Most tokens of a prompt with its response."""
+        return self.max_prompt_tokens + self.max_new_tokens
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether log-probabilities are those of a temperature other than 1."""
+        return self.temperature not in (0, 1)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether tokens come from a part of the distribution that gives the log-probabilities."""
+        return self.top_p < 1 or self.temperature == 0
+
     def check_samples(self, samples_per_prompt: int) -> None:
         """Raise ValueError if several responses to a prompt would all be the same one."""
         if self.temperature == 0 and samples_per_prompt > 1:
@@ -451,6 +466,38 @@ class HasRollout(Protocol):
 
     @property
     def rollout(self) -> Rollout: ...
+
+
+@runtime_checkable
+class HasSets(HasRollout, Protocol):
+    """The config of a method that samples responses to named sets of prompts, too."""
+
+    @property
+    def evaluation_sets(self) -> list[EvaluationSet]: ...
+
+
+def rollouts_of(config: HasRollout) -> list[Rollout]:
+    """How a run samples: first as its rollout says, then as each of its sets."""
+    sets = config.evaluation_sets if isinstance(config, HasSets) else []
+    return [config.rollout, *(one.rollout_of(config.rollout) for one in sets)]
+
+
+def check_logp(sets: list[EvaluationSet], rollout: Rollout) -> None:
+    """Raise ValueError if vLLM cannot report the log-probabilities of all sets.
+
+    It reports them before temperature and nucleus, or after both, the same for a whole run.
+    """
+    own = {"rollout": rollout}
+    all_of = own | {f"the evaluation set {one.name}": one.rollout_of(rollout) for one in sets}
+    scaled = next((name for name, one in all_of.items() if one.is_scaled), None)
+    narrowed = next((name for name, one in all_of.items() if one.is_narrowed), None)
+    if rollout.engine == "vllm" and scaled is not None and narrowed is not None:
+        raise ValueError(
+            f"{scaled} has the temperature {all_of[scaled].temperature:g}, and {narrowed} has "
+            f"temperature {all_of[narrowed].temperature:g} and top_p {all_of[narrowed].top_p:g}, "
+            "but vLLM cannot report the log-probabilities of both in one run; evaluate them in "
+            "two runs, or set rollout.engine to transformers"
+        )
 
 
 @runtime_checkable

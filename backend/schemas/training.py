@@ -29,7 +29,9 @@ from backend.schemas.sections import (
     SamplerRollout,
     SystemPrompt,
     Template,
+    check_logp,
     check_sets,
+    rollouts_of,
     when_absent,
 )
 from backend.schemas.vocabulary import ModelKind, SnapshotKind
@@ -218,6 +220,7 @@ class EvaluateConfig(Sampler):
     @model_validator(mode="after")
     def _sets_can_be_sampled(self) -> Self:
         check_sets(self.evaluation_sets, self.rollout)
+        check_logp(self.evaluation_sets, self.rollout)
         return self
 
     @model_validator(mode="after")
@@ -258,7 +261,7 @@ def parse_run_config(value: Any) -> RunConfig:
 
 
 def longest_sequence(config: RunConfig) -> int:
-    """Most tokens of a prompt with its response that a run may put before a model."""
+    """Most tokens of a prompt with its response that a run may put before a model, in any set."""
     if isinstance(config, HasRollout):
-        return config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
+        return max(one.longest for one in rollouts_of(config))
     return config.max_tokens

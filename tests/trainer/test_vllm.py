@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.records import GeneratedRecord
+from backend.schemas.training import parse_run_config
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
     Workshop,
@@ -21,6 +23,7 @@ from tests.trainer.conftest import (
     policy_gradient_config,
     series,
 )
+from worker.trainer.sampling import vllm_engine
 
 STAND_IN = Path(__file__).with_name("vllm_stand_in")
 REAL = os.environ.get("PODIUM_TEST_VLLM_PYTHON")
@@ -60,6 +63,62 @@ def config_of(model: Path, **more: Any) -> dict[str, Any]:
     config = policy_gradient_config(model, steps=4, eval_every=4, **more)
     config["rollout"] = config["rollout"] | {"engine": "vllm", "prompts_per_step": 4}
     return config
+
+
+@pytest.mark.parametrize(
+    ("rollout", "own", "mode"),
+    [
+        ({}, {}, "processed_logprobs"),
+        ({}, {"top_p": 0.9}, "raw_logprobs"),
+        ({}, {"temperature": 0.5}, "processed_logprobs"),
+        ({"temperature": 0.5}, {"temperature": 0.0}, "processed_logprobs"),
+        ({"top_p": 0.9}, {"temperature": 0.0}, "raw_logprobs"),
+    ],
+)
+def test_log_probabilities_are_those_of_the_rollout_and_else_of_its_sets(
+    rollout: dict[str, Any], own: dict[str, Any], mode: str
+) -> None:
+    said = parse_run_config(
+        {
+            "method": "policy_gradient",
+            "model": {"id": "model_a"},
+            "prompts": {"id": "snap_a"},
+            "reward": {"terms": [{"kind": "finished"}]},
+            "rollout": rollout | {"engine": "vllm"},
+            "evaluation_sets": [{"name": "ood", "prompts": {"id": "snap_b"}, **own}],
+        }
+    )
+    assert isinstance(said, PolicyGradientConfig)
+    assert vllm_engine._logprobs_mode(said.rollout, said) == mode
+
+
+def test_an_evaluation_whose_log_probabilities_vllm_cannot_report_is_refused() -> None:
+    config = {
+        "method": "evaluate",
+        "model": {"id": "model_a"},
+        "prompts": {"id": "snap_a"},
+        "reward": {"terms": [{"kind": "finished"}]},
+        "rollout": {"engine": "vllm", "temperature": 0.7},
+        "evaluation_sets": [{"name": "ood", "prompts": {"id": "snap_b"}, "temperature": 0}],
+    }
+    with pytest.raises(ValueError, match="cannot report the log-probabilities of both"):
+        parse_run_config(config)
+    parse_run_config(config | {"rollout": {"engine": "transformers", "temperature": 0.7}})
+
+
+def test_a_set_is_not_cut_at_the_limit_of_the_rollout(
+    workshop: Workshop, model: Path, stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PODIUM_VLLM_PYTHON", str(stand_in))
+    long = {"name": "long", "prompts": {"path": "inputs/prompts.jsonl"}, "split": "train"}
+    config = config_of(model, evaluation_sets=[long | {"max_new_tokens": 100}]) | {"steps": 1}
+    config["rollout"] = config["rollout"] | {"max_prompt_tokens": 60}
+    run_dir = workshop.lay_out("run", config)
+
+    report = workshop.run_here(run_dir)
+
+    assert report["code"] == 0, report
+    assert series(run_dir, "eval/long/length")[1] > config["rollout"]["max_new_tokens"]
 
 
 @pytest.mark.parametrize("lora", [None, {"r": 4, "alpha": 8}])

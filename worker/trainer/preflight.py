@@ -13,6 +13,10 @@ from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.run import Run
 from worker.trainer.sampling import vllm_engine
 
+_SHORTER = (
+    "Lower max_tokens, or rollout.max_prompt_tokens and the max_new_tokens of the rollout and of "
+    "its evaluation sets."
+)
 _OTHER_REFERENCE = (
     "Use a reference of the same model family with embeddings of the same size, or leave it out."
 )
@@ -41,7 +45,7 @@ def _check_window(path: str, reference: Reference, longest: int) -> None:
         raise ConfigError(
             f"{path}: the model has a context length of {window} tokens, but a prompt with its "
             f"response may need {longest}",
-            "Lower max_tokens, or rollout.max_prompt_tokens and rollout.max_new_tokens.",
+            _SHORTER,
         )
 
 

@@ -29,6 +29,10 @@ _KIND_WORDS = {
     ModelKind.REWARD_MODEL: "reward model",
     ModelKind.PROCESS_MODEL: "process reward model",
 }
+_SHORTER = (
+    "Lower max_tokens, or rollout.max_prompt_tokens and the max_new_tokens of the rollout and of "
+    "its evaluation sets."
+)
 _MISSING = "Choose an existing one (GET /{list} lists them), or create it first."
 
 
@@ -255,7 +259,7 @@ def _check_windows(longest: int, found: _Findings) -> None:
                 path,
                 f"{model.name!r} has a context length of {window} tokens, but a prompt with its "
                 f"response may need {longest}",
-                "Lower max_tokens, or rollout.max_prompt_tokens and rollout.max_new_tokens.",
+                _SHORTER,
             )
 
 

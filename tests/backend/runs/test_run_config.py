@@ -434,6 +434,34 @@ def test_sequences_longer_than_a_models_window_are_refused(
     assert problems(api, seed, seed.policy_gradient(**change, **fits)) == []
 
 
+def test_a_sets_own_limit_counts_for_the_window(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    with database.write() as session:
+        session.add(
+            Model(
+                id="model_small",
+                created_at=AT,
+                name="small",
+                kind="causal_lm",
+                source=HUB,
+                facts={"vocab_size": 512, "context_length": 300},
+            )
+        )
+    config = seed.policy_gradient(
+        reference={"id": "model_small"},
+        rollout={"max_prompt_tokens": 100, "max_new_tokens": 100},
+    )
+    ood = {"name": "ood", "prompts": config["prompts"], "split": "train"}
+
+    (found,) = problems(api, seed, config | {"evaluation_sets": [ood | {"max_new_tokens": 201}]})
+
+    assert "301" in found["message"]
+    assert "of its evaluation sets" in found["advice"]
+    fits = ood | {"max_new_tokens": 200}
+    assert problems(api, seed, config | {"evaluation_sets": [fits]}) == []
+
+
 def test_what_is_seldom_meant_is_warned_of_and_allowed(api: TestClient, seed: Seed) -> None:
     config = seed.policy_gradient(kl={"place": "loss"}, rollout={"top_p": 0.9})
 

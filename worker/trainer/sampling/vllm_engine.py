@@ -21,7 +21,8 @@ from safetensors.torch import save_file
 from torch import nn
 from transformers import PreTrainedModel
 
-from backend.schemas.sections import Rollout
+from backend.schemas.sections import HasRollout, Rollout, rollouts_of
+from backend.schemas.training import RunConfig, longest_sequence
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import random_streams
 from worker.trainer.errors import ConfigError, TrainerError
@@ -154,18 +155,14 @@ class VllmEngine:
         )
 
     def _settings(self) -> dict[str, Any]:
-        rollout = self._rollout
         is_cpu = self._run.device.type == "cpu"
-        is_raw = rollout.top_p < 1 or rollout.temperature == 0
         return {
             "folder": str(self._folder),
             "dtype": str(self._dtype).removeprefix("torch."),
-            "max_tokens": rollout.max_prompt_tokens + rollout.max_new_tokens,
+            "max_tokens": longest_sequence(self._run.config),
             "max_rows": MAX_ROWS,
-            "memory": rollout.engine_memory,
-            # Ours are those of the whole distribution. vllm's processed ones have the temperature
-            # in them, and the nucleus too; the config refuses a nucleus with a temperature.
-            "logprobs_mode": "raw_logprobs" if is_raw else "processed_logprobs",
+            "memory": self._rollout.engine_memory,
+            "logprobs_mode": _logprobs_mode(self._rollout, self._run.config),
             "is_eager": is_cpu,
             "seed": self._run.config.seed % 2**31,
         }
@@ -214,6 +211,18 @@ class VllmEngine:
     def _ended(self) -> EngineFailed:
         assert self._child is not None
         return EngineFailed(f"vllm ended with code {self._child.wait()}", _ADVICE)
+
+
+def _logprobs_mode(rollout: Rollout, config: RunConfig) -> str:
+    """Which log-probabilities vllm reports for the whole run.
+
+    Ours are those of the whole distribution. vllm's processed ones have the temperature in them,
+    and the nucleus too; the config refuses a nucleus with a temperature. The rollout decides; where
+    both are right for it, its sets do, which the config refuses if they differ and are reported.
+    """
+    sampled = [rollout, *(rollouts_of(config) if isinstance(config, HasRollout) else ())]
+    first = next((one for one in sampled if one.is_scaled or one.is_narrowed), rollout)
+    return "raw_logprobs" if first.is_narrowed else "processed_logprobs"
 
 
 def _write_config(model: PreTrainedModel, folder: Path) -> None:
