@@ -290,7 +290,7 @@ class PolicyGradientConfig(Common):
     def _reports_on_what_chose_nothing(self) -> Self:
         check_sets(self.evaluation_sets, self.rollout)
         for one in self.evaluation_sets:
-            if one.prompts == self.prompts and one.split != "train":
+            if one.prompts.is_same(self.prompts) and one.split != "train":
                 raise ValueError(
                     f"the evaluation set {one.name} holds the held-out prompts, on which the "
                     "output is chosen, so its numbers would be too good; name another snapshot, "

@@ -51,6 +51,12 @@ class Reference(BaseModel):
             )
         return self
 
+    def is_same(self, other: "Reference") -> bool:
+        """Whether both point to the same thing or content; either may leave its sha256 out."""
+        if self.sha256 is not None and self.sha256 == other.sha256:
+            return True
+        return (self.id, self.hub_id, self.path) == (other.id, other.hub_id, other.path)
+
 
 @dataclass(frozen=True)
 class PointsTo:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from backend.schemas.training import parse_run_config
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
     SYSTEM,
@@ -372,6 +373,35 @@ def test_the_prompts_that_choose_the_output_are_not_reported(
     report = workshop.run_here(workshop.lay_out("run", config))
     assert report["code"] == 2
     assert "on which the output is chosen" in report["message"]
+
+
+def test_a_snapshot_is_itself_whether_or_not_its_hash_is_named() -> None:
+    """A clone has the hash of what it was cloned with; what is added to it by hand has none."""
+    ours, other = {"id": "snap_a", "sha256": "0" * 64}, {"id": "snap_b", "sha256": "1" * 64}
+    config = policy_gradient_config(Path("model"), prompts=ours)
+
+    for same in ({"id": "snap_a"}, {"id": "snap_b", "sha256": "0" * 64}):
+        sets = [{"name": "mine", "prompts": same}]
+        with pytest.raises(ValueError, match="on which the output is chosen"):
+            parse_run_config(config | {"evaluation_sets": sets})
+    parse_run_config(config | {"evaluation_sets": [{"name": "mine", "prompts": other}]})
+
+
+def test_held_out_prompts_in_the_set_of_another_snapshot_are_told_of(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    again = {"name": "again", "prompts": {"path": "inputs/again.jsonl"}}
+    config = policy_gradient_config(tiny_model, steps=1, evaluation_sets=[again])
+    run_dir = workshop.lay_out("run", config)
+    prompts = (run_dir / "inputs" / "prompts.jsonl").read_text().splitlines()
+    heldout = [line for line in prompts if '"heldout"' in line]
+    train = [line for line in prompts if '"train"' in line]
+    (run_dir / "inputs" / "again.jsonl").write_text("\n".join([*heldout[:2], train[0]]) + "\n")
+
+    assert workshop.run_here(run_dir)["code"] == 0
+
+    (told,) = [one for one in lines(run_dir, "alert") if one["rule"] == "set_chose_the_output"]
+    assert told["message"].startswith("2 of 3 prompts of the evaluation set again are held-out")
 
 
 def test_majorities_count_answers_and_a_reward_model_chooses(

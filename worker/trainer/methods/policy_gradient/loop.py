@@ -80,7 +80,7 @@ class PolicyGradient:
         train_prompts, self.heldout_prompts = read_both_splits(run.directory, config, tokenizer)
         require_references(run, train_prompts + self.heldout_prompts, config.reward.terms)
         self.policy = Policy(run, config, tokenizer)
-        self.named_sets = NamedSets(run, config, self.policy)
+        self.named_sets = NamedSets(run, config, self.policy, self.heldout_prompts)
         self.breakdown = Breakdown(run, config.breakdown)
         self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
         self.scorer = Scorer(

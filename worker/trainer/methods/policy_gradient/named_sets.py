@@ -24,11 +24,16 @@ from worker.trainer.sampling.prompts import Prompt, sampling_of
 class NamedSets:
     """The sets with their prompts, read once."""
 
-    def __init__(self, run: Run, config: PolicyGradientConfig, policy: Policy) -> None:
+    def __init__(
+        self, run: Run, config: PolicyGradientConfig, policy: Policy, heldout: Sequence[Prompt]
+    ) -> None:
+        """Read the prompts; warn of those that are among `heldout`, which choose the output."""
         self._run, self._config, self._policy = run, config, policy
         self._prompts: Mapping[str, Sequence[Prompt]] = {
             one.name: read_set(run, config, one, policy.tokenizer) for one in config.evaluation_sets
         }
+        for name, prompts in self._prompts.items():
+            _tell_chosen_on(run, name, prompts, heldout)
 
     def metrics(self, scorer: Scorer, breakdown: Breakdown) -> dict[str, float]:
         """`eval/NAME/...` of every set, with the weights that the policy's sampler has."""
@@ -57,3 +62,18 @@ class NamedSets:
                 on_response=on_response,
             )
         return all_sampled(prompts, responses, policy.tokenizer)
+
+
+def _tell_chosen_on(
+    run: Run, name: str, prompts: Sequence[Prompt], heldout: Sequence[Prompt]
+) -> None:
+    """Warn of a set that holds held-out prompts: by their tokens, for snapshots share no ids."""
+    choosing = {tuple(prompt.ids) for prompt in heldout}
+    n_choosing = sum(tuple(prompt.ids) in choosing for prompt in prompts)
+    if n_choosing > 0:
+        run.events.alert(
+            "set_chose_the_output",
+            f"{n_choosing} of {len(prompts)} prompts of the evaluation set {name} are held-out "
+            "prompts of the run, which choose the output, so the numbers of the set are too good. "
+            "Freeze a snapshot of other prompts, or set the split of the set to train.",
+        )
