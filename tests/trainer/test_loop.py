@@ -1,6 +1,7 @@
 """The loop of all methods: which evaluation is the best, also across an interruption."""
 
 import json
+import math
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -31,7 +32,9 @@ class Measure:
         return (values["eval/reward"] - self.mean) / self.std
 
 
-def go_on(run_dir: Path, measure: Measure, rewards: list[float], name: str = "") -> None:
+def go_on(
+    run_dir: Path, measure: "Measure | Ceiling", rewards: list[float], name: str = ""
+) -> None:
     """Go on up to the last of these rewards of the steps 0, 1, ..., and save.
 
     `name` is what the loop is told of what they measure.
@@ -40,10 +43,43 @@ def go_on(run_dir: Path, measure: Measure, rewards: list[float], name: str = "")
     run, model = open_run(run_dir, config, StopWish()), nn.Linear(1, 1)
     n_steps = len(rewards) - 1
     optimizer = Optimizer(adapters.trainable(model), Optim(), n_steps)
-    loop = Loop(run, model, optimizer, n_steps, objective=measure, measure=name)
+    limit = measure if isinstance(measure, Ceiling) else None
+    loop = Loop(run, model, optimizer, n_steps, objective=measure, measure=name, limit=limit)
     with closing(run.events):
         loop.go(lambda _step: {}, lambda step: {"eval/reward": rewards[step]})
         loop.save()
+
+
+@dataclass
+class Ceiling:
+    """A limit of the reward, which also says which evaluations count."""
+
+    most: float
+    is_passed: bool = False
+    calls_for_evaluation: bool = False
+
+    def nothing_within(self) -> ConfigError:
+        return ConfigError("nothing within the ceiling")
+
+    def __call__(self, values: Mapping[str, float]) -> float:
+        return values["eval/reward"] if values["eval/reward"] <= self.most else -math.inf
+
+
+@pytest.mark.parametrize("is_passed", [False, True])
+def test_the_best_of_a_checkpoint_that_is_beyond_a_lowered_limit_is_no_output(
+    workshop: Workshop, tiny_model: Path, is_passed: bool
+) -> None:
+    run_dir = workshop.lay_out("run", sft_config(tiny_model, eval_every=1))
+    go_on(run_dir, Ceiling(1.0), [0.1, 0.9])
+    lowered = Ceiling(0.05, is_passed)
+
+    if is_passed:
+        with pytest.raises(ConfigError, match="nothing within"):
+            go_on(run_dir, lowered, [0.1, 0.9])
+    else:
+        go_on(run_dir, lowered, [0.1, 0.9])
+    before = [line for line in lines(run_dir, "alert") if line["rule"] == "best_checkpoint"]
+    assert len(before) == 1
 
 
 @pytest.mark.parametrize("interrupted", [False, True])

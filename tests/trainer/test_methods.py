@@ -11,6 +11,7 @@ import torch
 from backend.schemas.events import TRAINER_LINE
 from backend.schemas.records import GeneratedRecord
 from backend.schemas.references import Reference
+from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
     SYSTEM,
     Workshop,
@@ -216,6 +217,23 @@ def test_kl_max_without_prompts_to_measure_it_on_is_refused(
     assert (report["code"], report["cause"]) == (2, "data")
     assert "kl.max is measured on held-out prompts" in report["message"]
     assert report["advice"]
+
+
+def test_a_run_without_an_evaluation_within_kl_max_leaves_no_output(
+    workshop: Workshop, tiny_model: Path, tmp_path: Path
+) -> None:
+    far = make_tiny_model(tmp_path / "far", seed=7)
+    config = policy_gradient_config(tiny_model, reference={"path": str(far)}) | {"lora": None}
+    run_dir = workshop.lay_out("policy", config | {"kl": {"coef": 0.01, "max": 1e-3}})
+
+    report = workshop.run_here(run_dir)
+
+    assert (report["code"], report["cause"]) == (2, "config")
+    assert "no evaluation was within kl.max 0.001, so there is no model" in report["message"]
+    assert report["advice"].startswith("Raise kl.max, or start from a model")
+    assert not (run_dir / "output").exists()
+    (told,) = [line for line in lines(run_dir, "alert") if line["rule"] == "kl_max"]
+    assert "without one it fails" in told["message"]
 
 
 def test_a_run_that_kl_max_has_ended_stays_ended_when_it_is_killed_before_its_output(

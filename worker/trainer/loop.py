@@ -17,7 +17,7 @@ from backend.schemas.sections import Optim
 from worker.trainer import checkpoint, random_streams
 from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.data.tokens import Tokens
-from worker.trainer.errors import ConfigError, NonFiniteLoss, StopRequested
+from worker.trainer.errors import ConfigError, NonFiniteLoss, StopRequested, TrainerError
 from worker.trainer.models.adapters import trainable
 from worker.trainer.optim import Optimizer
 from worker.trainer.run import Run, peak_memory_gib
@@ -52,6 +52,10 @@ class Limit(Protocol):
 
     @property
     def is_passed(self) -> bool: ...
+
+    def nothing_within(self) -> TrainerError:
+        """What a run ends with that the limit has ended before any evaluation was within it."""
+        ...
 
 
 class TensorState(Protocol):
@@ -108,7 +112,8 @@ class Loop:
     ) -> None:
         """Run all steps that are left, then bring the best weights back if they are kept.
 
-        Raises StopRequested after writing a checkpoint of the last finished step.
+        Raises StopRequested after writing a checkpoint of the last finished step, and what the
+        limit says where it has ended the run and no evaluation was within it.
         """
         self._resume()
         self._settle()
@@ -253,7 +258,10 @@ class Loop:
         return -math.inf if self.best is None else self._score(self.best.values)
 
     def _take_best(self) -> None:
-        if self.best is None:
+        if self.best is None or self._best_score == -math.inf:
+            # By a limit that a clone has lowered, the best of its checkpoint may be beyond it.
+            if self.limit is not None and self.limit.is_passed:
+                raise self.limit.nothing_within()
             return
         load_weights(self.model, self.best.weights)
         self.run.events.alert(

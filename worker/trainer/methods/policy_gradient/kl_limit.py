@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from worker.trainer.errors import ConfigError
+
 
 class KlLimit:
     """Keeps what was measured last, not a verdict: a clone may go on under another limit.
@@ -40,6 +42,14 @@ class KlLimit:
     def is_passed(self) -> bool:
         """Whether the last evaluation was above the limit: the run is over."""
         return not self.allows(self._exact)
+
+    def nothing_within(self) -> ConfigError:
+        """Say that there is no model to leave as output."""
+        return ConfigError(
+            f"no evaluation was within kl.max {self._nats:g}, so there is no model to leave as "
+            f"output; the last one found kl/exact {self._exact:.3g} nats per response",
+            "Raise kl.max, or start from a model that is nearer to the reference.",
+        )
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps."""

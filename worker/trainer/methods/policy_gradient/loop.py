@@ -222,8 +222,8 @@ class PolicyGradient:
             self.run.events.alert(
                 "kl_max",
                 f"kl/exact is {values['kl/exact']:.3g} nats per response, above kl.max "
-                f"{self.config.kl.max:g}: the run ends, and its output is the best evaluation "
-                "below kl.max.",
+                f"{self.config.kl.max:g}: the run ends. Its output is the best evaluation within "
+                "kl.max; without one it fails.",
             )
         return values
 
