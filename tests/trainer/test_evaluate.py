@@ -375,6 +375,32 @@ def test_the_prompts_that_choose_the_output_are_not_reported(
     assert "on which the output is chosen" in report["message"]
 
 
+@pytest.mark.parametrize("method", ["evaluate", "policy_gradient"])
+def test_a_set_without_references_is_not_reported_as_wrong(
+    workshop: Workshop, tiny_model: Path, method: str
+) -> None:
+    """No answer can be compared there: a pass@1 of 0 would say that all of them are wrong."""
+    make = evaluate_config if method == "evaluate" else policy_gradient_config
+    bare = {"name": "bare", "prompts": {"path": "inputs/bare.jsonl"}}
+    config = make(tiny_model, evaluation_sets=[bare])
+    config["reward"] = {"terms": [{"kind": "math"}]}
+    run_dir = workshop.lay_out("run", config)
+    prompts = run_dir / "inputs" / "prompts.jsonl"
+    read = [json.loads(line) for line in prompts.read_text().splitlines()]
+    with_reference = [one | {"reference": "4"} for one in read]
+    prompts.write_text("".join(json.dumps(one) + "\n" for one in with_reference))
+    without = [one | {"reference": None} for one in read if one["split"] == "train"]
+    (run_dir / "inputs" / "bare.jsonl").write_text(
+        "".join(json.dumps(one) + "\n" for one in without)
+    )
+
+    report = workshop.run_here(run_dir)
+
+    assert (report["code"], report["cause"]) == (2, "data")
+    assert "no prompt of the evaluation set bare has one (0 of " in report["message"]
+    assert "or leave the set out" in report["advice"]
+
+
 def test_a_snapshot_is_itself_whether_or_not_its_hash_is_named() -> None:
     """A clone has the hash of what it was cloned with; what is added to it by hand has none."""
     ours, other = {"id": "snap_a", "sha256": "0" * 64}, {"id": "snap_b", "sha256": "1" * 64}

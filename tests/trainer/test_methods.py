@@ -229,7 +229,10 @@ def test_a_run_without_an_evaluation_within_kl_max_leaves_no_output(
     report = workshop.run_here(run_dir)
 
     assert (report["code"], report["cause"]) == (2, "config")
-    assert "no evaluation was within kl.max 0.001, so there is no model" in report["message"]
+    assert (
+        "no evaluation with a reward was within kl.max 0.001, so there is no model"
+        in report["message"]
+    )
     assert report["advice"].startswith("Raise kl.max, or start from a model")
     assert not (run_dir / "output").exists()
     (told,) = [line for line in lines(run_dir, "alert") if line["rule"] == "kl_max"]

@@ -92,8 +92,9 @@ def _answered(run: Run, config: EvaluateConfig, reference: Reference, *, place: 
     sets = sets_of(config)
     prompts = {name: read_set(run, config, one, tokenizer) for name, one in sets.items()}
     if place == 0:
-        everybody = [prompt for several in prompts.values() for prompt in several]
-        require_references(run, everybody, config.reward.terms)
+        for name, several in prompts.items():
+            of = f" of the evaluation set {name}" if name != OWN else ""
+            require_references(run, several, config.reward.terms, of=of)
     texts = read_texts(run, config, tokenizer)
     model = loading.load_causal_lm(reference, dtype=run.dtype, device=run.device, events=run.events)
     portions = sum(map(steps_of, prompts.values()))

@@ -94,10 +94,12 @@ def read_both_splits(
     return train, heldout
 
 
-def require_references(run: Run, prompts: Sequence[Prompt], terms: Sequence[RewardTerm]) -> None:
+def require_references(
+    run: Run, prompts: Sequence[Prompt], terms: Sequence[RewardTerm], *, of: str = ""
+) -> None:
     """Tell of prompts without the reference that a reward term compares with.
 
-    Raises DataError if no prompt has one.
+    `of` says in sentences whose they are. Raises DataError if no prompt has one.
     """
     comparing = next((term for term in terms if term.needs_reference), None)
     n_without = sum(prompt.reference is None for prompt in prompts)
@@ -107,12 +109,13 @@ def require_references(run: Run, prompts: Sequence[Prompt], terms: Sequence[Rewa
     if n_without == len(prompts):
         raise DataError(
             f"the reward term {kind} compares responses with the reference of their prompt, and "
-            f"no prompt has one (0 of {len(prompts)})",
-            "Import the prompts with `reference` into a new project, or use another reward term.",
+            f"no prompt{of} has one (0 of {len(prompts)})",
+            "Import the prompts with `reference` into a new project, or use another reward term"
+            f"{', or leave the set out' if of else ''}.",
         )
     run.events.alert(
         "no_reference",
-        f"{n_without} of {len(prompts)} prompts came without a reference, so the reward term "
+        f"{n_without} of {len(prompts)} prompts{of} came without a reference, so the reward term "
         f"{kind} cannot score their responses, which are left out.",
     )
 

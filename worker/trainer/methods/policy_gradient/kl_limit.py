@@ -46,8 +46,8 @@ class KlLimit:
     def nothing_within(self) -> ConfigError:
         """Say that there is no model to leave as output."""
         return ConfigError(
-            f"no evaluation was within kl.max {self._nats:g}, so there is no model to leave as "
-            f"output; the last one found kl/exact {self._exact:.3g} nats per response",
+            f"no evaluation with a reward was within kl.max {self._nats:g}, so there is no model "
+            f"to leave as output; the last one found kl/exact {self._exact:.3g} nats per response",
             "Raise kl.max, or start from a model that is nearer to the reference.",
         )
 

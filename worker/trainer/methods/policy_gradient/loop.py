@@ -29,7 +29,7 @@ from worker.trainer.methods.policy_gradient.critic import Critic
 from worker.trainer.methods.policy_gradient.evaluation import evaluate_policy
 from worker.trainer.methods.policy_gradient.kl_control import KlControl
 from worker.trainer.methods.policy_gradient.kl_limit import KlLimit
-from worker.trainer.methods.policy_gradient.named_sets import NamedSets
+from worker.trainer.methods.policy_gradient.named_sets import NamedSets, read_named
 from worker.trainer.methods.policy_gradient.overlong import penalty_of
 from worker.trainer.methods.policy_gradient.policy import Policy
 from worker.trainer.methods.policy_gradient.prompt_scores import prompt_scores_line
@@ -79,8 +79,9 @@ class PolicyGradient:
         tokenizer = load_tokenizer(config.model, rollout.template)
         train_prompts, self.heldout_prompts = read_both_splits(run.directory, config, tokenizer)
         require_references(run, train_prompts + self.heldout_prompts, config.reward.terms)
+        named = read_named(run, config, tokenizer, self.heldout_prompts)
         self.policy = Policy(run, config, tokenizer)
-        self.named_sets = NamedSets(run, config, self.policy, self.heldout_prompts)
+        self.named_sets = NamedSets(run, config, self.policy, named)
         self.breakdown = Breakdown(run, config.breakdown)
         self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
         self.scorer = Scorer(

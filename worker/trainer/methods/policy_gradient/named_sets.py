@@ -7,6 +7,8 @@ with the same seed; as there, no over-long penalty is part of the reward.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from transformers import PreTrainedTokenizerBase
+
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.sections import EvaluationSet
 from worker.trainer.evaluation.breakdown import Breakdown
@@ -18,22 +20,38 @@ from worker.trainer.run import Run
 from worker.trainer.sampling.answers import Sampled, all_sampled, read_set
 from worker.trainer.sampling.beside import graded_beside
 from worker.trainer.sampling.decoding import Request
-from worker.trainer.sampling.prompts import Prompt, sampling_of
+from worker.trainer.sampling.prompts import Prompt, require_references, sampling_of
+
+
+def read_named(
+    run: Run,
+    config: PolicyGradientConfig,
+    tokenizer: PreTrainedTokenizerBase,
+    heldout: Sequence[Prompt],
+) -> dict[str, list[Prompt]]:
+    """The prompts of each set by its name, read before any weights are loaded.
+
+    Warns of those that are among `heldout`, which choose the output, and of those without the
+    reference that a reward term needs. Raises DataError where no prompt of a set has one.
+    """
+    found = {one.name: read_set(run, config, one, tokenizer) for one in config.evaluation_sets}
+    for name, prompts in found.items():
+        _tell_chosen_on(run, name, prompts, heldout)
+        require_references(run, prompts, config.reward.terms, of=f" of the evaluation set {name}")
+    return found
 
 
 class NamedSets:
-    """The sets with their prompts, read once."""
+    """The sets with their prompts."""
 
     def __init__(
-        self, run: Run, config: PolicyGradientConfig, policy: Policy, heldout: Sequence[Prompt]
+        self,
+        run: Run,
+        config: PolicyGradientConfig,
+        policy: Policy,
+        prompts: Mapping[str, Sequence[Prompt]],
     ) -> None:
-        """Read the prompts; warn of those that are among `heldout`, which choose the output."""
-        self._run, self._config, self._policy = run, config, policy
-        self._prompts: Mapping[str, Sequence[Prompt]] = {
-            one.name: read_set(run, config, one, policy.tokenizer) for one in config.evaluation_sets
-        }
-        for name, prompts in self._prompts.items():
-            _tell_chosen_on(run, name, prompts, heldout)
+        self._run, self._config, self._policy, self._prompts = run, config, policy, prompts
 
     def metrics(self, scorer: Scorer, breakdown: Breakdown) -> dict[str, float]:
         """`eval/NAME/...` of every set, with the weights that the policy's sampler has."""
