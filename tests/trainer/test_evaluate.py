@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from backend.schemas.references import Reference
 from backend.schemas.training import parse_run_config
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
@@ -24,6 +25,7 @@ from worker.run_directory.intake import read_results
 from worker.trainer.evaluation.comparison import win_share
 from worker.trainer.evaluation.rows import Measured
 from worker.trainer.methods.evaluate import left_out
+from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.rewards.sampled_response import Grade
 from worker.trainer.rewards.scorer import Scores
 
@@ -373,6 +375,29 @@ def test_the_prompts_that_choose_the_output_are_not_reported(
     report = workshop.run_here(workshop.lay_out("run", config))
     assert report["code"] == 2
     assert "on which the output is chosen" in report["message"]
+
+
+@pytest.mark.parametrize("is_judged", [True, False])
+def test_what_the_baseline_cannot_read_is_told_before_the_model_answers(
+    workshop: Workshop, tiny_model: Path, tmp_path: Path, is_judged: bool
+) -> None:
+    """Its template makes every prompt too long; the folder of the model has no weights at all."""
+    model, baseline = make_tiny_model(tmp_path / "model"), make_tiny_model(tmp_path / "baseline")
+    (model / "model.safetensors").unlink()
+    tokenizer = load_tokenizer(Reference(path=str(baseline)))
+    tokenizer.chat_template = "words " * 256 + str(tokenizer.chat_template)
+    tokenizer.save_pretrained(baseline)
+    config = evaluate_config(model, baseline_model={"path": str(baseline)})
+    if is_judged:
+        scorer = workshop.lay_out("scorer", reward_model_config(tiny_model))
+        assert workshop.run_here(scorer)["code"] == 0
+        config["reward"] = {"terms": [{"kind": "model", "model": {"path": str(scorer / "output")}}]}
+
+    report = workshop.run_here(workshop.lay_out("run", config))
+
+    assert report["code"] == 2
+    expected = "and the baseline have different vocabularies or chat templates"
+    assert (expected if is_judged else "tokens with its chat template") in report["message"]
 
 
 @pytest.mark.parametrize("method", ["evaluate", "policy_gradient"])

@@ -6,7 +6,7 @@ scores differ by the models and not by luck. `output/responses.jsonl` keeps what
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from backend.schemas.records import EvaluatedRecord
 from backend.schemas.references import Reference
 from backend.schemas.sections import EvaluationSet
 from backend.schemas.training import EvaluateConfig
+from worker.trainer.data.tokens import Tokens
 from worker.trainer.evaluation.breakdown import Breakdown
 from worker.trainer.evaluation.comparison import comparison
 from worker.trainer.evaluation.graded import tell_unscored, term_metrics
@@ -31,6 +32,7 @@ from worker.trainer.evaluation.with_interval import ratio_with_interval
 from worker.trainer.models import loading
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.output import write_json, write_lines, write_output
+from worker.trainer.rewards import trained
 from worker.trainer.rewards.scorer import Scorer, build_terms
 from worker.trainer.run import Run
 from worker.trainer.sampling.answers import answer_all, read_set, steps_of
@@ -44,6 +46,16 @@ WHO = ("the model", "the baseline")
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What one model is asked: the prompts of every set and the texts, as its tokens."""
+
+    reference: Reference
+    tokenizer: PreTrainedTokenizerBase
+    prompts: Mapping[str, Sequence[Prompt]]
+    texts: Sequence[Tokens]
+
+
+@dataclass(frozen=True)
 class Answered:
     """What one model made of every set, and how likely it finds each text (nats, tokens)."""
 
@@ -54,11 +66,14 @@ class Answered:
 
 def evaluate(run: Run, config: EvaluateConfig) -> None:
     """Run the whole method: answer, score, compare, write."""
-    model = _answered(run, config, config.model, place=0)
+    references = [one for one in (config.model, config.baseline_model) if one is not None]
+    # Of both before the first answers: what the baseline cannot read would cost those of the model.
+    asked = [_asked(run, config, one, place=place) for place, one in enumerate(references)]
+    model = _answered(run, config, asked[0], place=0)
     values = _metrics(run, model, config)
     records = _records(model, "model")
     if config.baseline_model is not None:
-        baseline = _answered(run, config, config.baseline_model, place=1)
+        baseline = _answered(run, config, asked[1], place=1)
         values |= _comparisons(model, baseline)
         records += _records(baseline, "baseline")
     steps = sum(_portions(one) for one in model.sets.values()) * _n_models(config)
@@ -86,25 +101,33 @@ def sets_of(config: EvaluateConfig) -> dict[str, EvaluationSet]:
     return {one.name: one for one in (own, *config.evaluation_sets)}
 
 
-def _answered(run: Run, config: EvaluateConfig, reference: Reference, *, place: int) -> Answered:
-    """Answer and score every set with one model; `place` numbers it for the progress."""
+def _asked(run: Run, config: EvaluateConfig, reference: Reference, *, place: int) -> Asked:
+    """Read what one model is asked. Raises what its tokens cannot be used for, without weights."""
     tokenizer = load_tokenizer(reference, config.rollout.template)
+    trained.check(config.reward.terms, tokenizer, who=WHO[place])
     sets = sets_of(config)
     prompts = {name: read_set(run, config, one, tokenizer) for name, one in sets.items()}
     if place == 0:
         for name, several in prompts.items():
             of = f" of the evaluation set {name}" if name != OWN else ""
             require_references(run, several, config.reward.terms, of=of)
-    texts = read_texts(run, config, tokenizer)
+    return Asked(reference, tokenizer, prompts, read_texts(run, config, tokenizer))
+
+
+def _answered(run: Run, config: EvaluateConfig, asked: Asked, *, place: int) -> Answered:
+    """Answer and score every set with one model; `place` numbers it for the progress."""
+    reference, tokenizer, prompts = asked.reference, asked.tokenizer, asked.prompts
     model = loading.load_causal_lm(reference, dtype=run.dtype, device=run.device, events=run.events)
     portions = sum(map(steps_of, prompts.values()))
     sampler = _Sampler(
         run, config, model, tokenizer, place * portions, _n_models(config) * portions, WHO[place]
     )
     with closing(open_engine(run, config.rollout, model, lambda: model)) as engine:
-        measured = {name: sampler(engine, one, prompts[name]) for name, one in sets.items()}
-    found = text_logp(run, model, texts, pad_id=int(tokenizer.pad_token_id))
-    return Answered(measured, found, [len(text.response) for text in texts])
+        measured = {
+            name: sampler(engine, one, prompts[name]) for name, one in sets_of(config).items()
+        }
+    found = text_logp(run, model, asked.texts, pad_id=int(tokenizer.pad_token_id))
+    return Answered(measured, found, [len(text.response) for text in asked.texts])
 
 
 class _Sampler:

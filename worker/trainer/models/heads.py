@@ -161,16 +161,36 @@ def load_scorer(
     model, tokenizer, card = load_reward_model(
         reference, dtype=dtype, device=device, kind=kind, events=events
     )
-    if tokenizer.get_vocab() != policy_tokenizer.get_vocab() or template_hash(
-        tokenizer
-    ) != template_hash(policy_tokenizer):
-        raise ConfigError(
-            f"the reward model {reference.path} and the policy have different vocabularies or "
-            "chat templates",
-            "Train the reward model from the same base model as the policy, and with the "
-            "`template` that the policy is sampled with.",
-        )
+    _require_same_tokens(reference, tokenizer, policy_tokenizer, who="the policy")
     return LoadedScorer(model, tokenizer, card, budget, dtype, check_stop)
+
+
+def check_scorer(
+    reference: Reference, tokenizer: PreTrainedTokenizerBase, *, kind: str, who: str
+) -> None:
+    """Raise ConfigError unless this is a reward model that reads the tokens of `who`.
+
+    Loads no weights.
+    """
+    _card(reference, kind)
+    _require_same_tokens(reference, load_tokenizer(reference), tokenizer, who=who)
+
+
+def _require_same_tokens(
+    reference: Reference,
+    ours: PreTrainedTokenizerBase,
+    theirs: PreTrainedTokenizerBase,
+    *,
+    who: str,
+) -> None:
+    if ours.get_vocab() == theirs.get_vocab() and template_hash(ours) == template_hash(theirs):
+        return
+    raise ConfigError(
+        f"the reward model {reference.path} and {who} have different vocabularies or chat "
+        "templates",
+        f"Train the reward model from the same base model as {who}, and with the `template` that "
+        f"{who} is sampled with.",
+    )
 
 
 def load_reward_model(
@@ -186,6 +206,16 @@ def load_reward_model(
     Raises ConfigError if the reference is no reward model of this kind, MissingModel if its files
     lack a weight.
     """
+    folder, card = _card(reference, kind)
+    body = weights.load(AutoModel, reference, dtype=dtype, attention="sdpa", events=events)
+    install_trees(body)
+    head = _stored_head(folder, body.config.hidden_size)
+    model = RewardModel(body, head).to(device).eval().requires_grad_(False)
+    return model, load_tokenizer(reference), card
+
+
+def _card(reference: Reference, kind: str) -> tuple[Path, dict[str, object]]:
+    """Folder and card of a reward model. Raises ConfigError if it is none of this kind."""
     if not files.is_reward_model(reference) or reference.path is None:
         raise ConfigError(
             f"reward model: {reference.path or reference.hub_id} has no {CARD_FILE}",
@@ -199,11 +229,7 @@ def load_reward_model(
             "Use the reward term `model` for a reward_model, and `process` for a "
             "process_reward_model.",
         )
-    body = weights.load(AutoModel, reference, dtype=dtype, attention="sdpa", events=events)
-    install_trees(body)
-    head = _stored_head(folder, body.config.hidden_size)
-    model = RewardModel(body, head).to(device).eval().requires_grad_(False)
-    return model, load_tokenizer(reference), card
+    return folder, card
 
 
 def _stored_head(folder: Path, hidden_size: int) -> nn.Linear:

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.references import Reference
-from worker.trainer.models.heads import LoadedScorer, load_scorer
+from backend.schemas.rewards import ModelReward, ProcessReward, RewardTerm
+from worker.trainer.models.heads import (
+    PROCESS_REWARD_MODEL,
+    REWARD_MODEL,
+    LoadedScorer,
+    check_scorer,
+    load_scorer,
+)
 from worker.trainer.rewards.sampled_response import Grade, SampledResponse
 from worker.trainer.run import Run
 
@@ -45,3 +52,15 @@ def load(
         check_stop=run.stop.check,
         events=run.events,
     )
+
+
+def check(terms: Sequence[RewardTerm], tokenizer: PreTrainedTokenizerBase, *, who: str) -> None:
+    """Raise ConfigError for a term whose model does not read the tokens of `who`.
+
+    Loads no weights.
+    """
+    for term in terms:
+        if isinstance(term, ModelReward):
+            check_scorer(term.model, tokenizer, kind=REWARD_MODEL, who=who)
+        elif isinstance(term, ProcessReward):
+            check_scorer(term.process_model, tokenizer, kind=PROCESS_REWARD_MODEL, who=who)
