@@ -177,6 +177,11 @@ def test_a_step_without_a_response_that_counts_trains_nothing_and_says_so(
     run_dir = run(workshop, "policy", config)
     assert {line["rule"] for line in lines(run_dir, "alert")} >= {"nothing_to_train"}
     assert series(run_dir, "kl/exact")[2] == 0
+    # The worst of all is no hole in the curve.
+    assert series(run_dir, "truncated_fraction") == {1: 1.0, 2: 1.0}
+    assert series(run_dir, "length/mean") == series(run_dir, "length/p95") == {1: 1.0, 2: 1.0}
+    assert series(run_dir, "tokens/sampled")[1] == 8 * 4
+    assert series(run_dir, "reward/mean") == {}
 
 
 def test_a_run_ends_at_kl_max_with_the_best_evaluation_below_it(

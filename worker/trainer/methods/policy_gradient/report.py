@@ -89,16 +89,35 @@ def mean_of(updates: Sequence[dict[str, float]]) -> dict[str, float]:
 def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
     """Reward, KL, entropy, advantage, length, groups, drift and seconds of a rollout.
 
-    Over the responses that count; where none does, the seconds, and what could not be scored.
+    Those of rewards and tokens are over the responses that count; where none does they are missing.
     """
+    usable_B = rollout.mask_B_T.any(dim=1)
+    told = _sampling_metrics(rollout)
+    return told | _trained_metrics(rollout, advantages, usable_B) if usable_B.any() else told
+
+
+def _sampling_metrics(rollout: Rollout) -> dict[str, float]:
+    """What is known of all responses, those too that are left out."""
+    length_B = torch.tensor([float(len(response.ids)) for response in rollout.responses])
+    n_cut = sum(response.finish_reason is FinishReason.LENGTH for response in rollout.responses)
+    return {
+        **_grading_metrics(rollout),
+        "length/mean": float(length_B.mean()),
+        "length/p95": float(length_B.quantile(0.95)),
+        "truncated_fraction": n_cut / len(rollout.responses),
+        "tokens/sampled": float(rollout.n_sampled),
+        **_replacement_metrics(rollout),
+        **{f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()},
+    }
+
+
+def _trained_metrics(
+    rollout: Rollout, advantages: Advantages, usable_B: Tensor
+) -> dict[str, float]:
+    """What the step trains on."""
     mask_B_T = rollout.mask_B_T
-    usable_B = mask_B_T.any(dim=1)
-    if not usable_B.any():
-        seconds = {f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()}
-        return seconds | _grading_metrics(rollout)
     reward_B = torch.tensor(rollout.scores.reward)[usable_B]
     raw_B = torch.tensor(rollout.scores.raw)[usable_B]
-    length_B = torch.tensor([float(len(response.ids)) for response in rollout.responses])
     advantage_N = advantages.advantage_B_T[mask_B_T]
     drift_B_T = (rollout.logp_B_T - rollout.sampler_logp_B_T).abs()
     return {
@@ -106,24 +125,15 @@ def metrics(rollout: Rollout, advantages: Advantages) -> dict[str, float]:
         "reward/mean": float(reward_B.mean()),
         "reward/std": float(reward_B.std(correction=0)),
         **_term_metrics(rollout, usable_B),
-        **_grading_metrics(rollout),
         **_kl_metrics(rollout, usable_B),
         "entropy": float(losses.masked_mean(rollout.entropy_B_T, mask_B_T)),
         "advantage/mean": float(advantage_N.mean()),
         "advantage/std": float(advantage_N.std(correction=0)),
-        "length/mean": float(length_B.mean()),
-        "length/p95": float(length_B.quantile(0.95)),
-        "truncated_fraction": sum(
-            response.finish_reason is FinishReason.LENGTH for response in rollout.responses
-        )
-        / len(rollout.responses),
         "logp_drift": float(losses.masked_mean(drift_B_T, mask_B_T)),
-        "tokens/sampled": float(rollout.n_sampled),
         **_baseline_metrics(rollout, advantages, usable_B),
-        **_collection_metrics(rollout, usable_B),
+        **_penalty_metrics(rollout, usable_B),
         **_importance_metrics(rollout),
         **_group_metrics(rollout, usable_B),
-        **{f"time/{name}_s": seconds for name, seconds in rollout.seconds.items()},
     }
 
 
@@ -199,16 +209,21 @@ def _grading_metrics(rollout: Rollout) -> dict[str, float]:
     return values | coverage(rollout.scores)
 
 
-def _collection_metrics(rollout: Rollout, usable_B: Tensor) -> dict[str, float]:
-    values = {}
-    if rollout.scores.penalty:
-        penalty_B = torch.tensor(rollout.scores.penalty)
-        values["reward/overlong_penalty"] = float(penalty_B[usable_B].mean())
-    if rollout.n_replaced is not None:
-        n_groups = int(rollout.group_B.max()) + 1
-        values["group/sampled"] = float(n_groups + rollout.n_replaced)
-        values["group/replaced"] = float(rollout.n_replaced)
-    return values
+def _penalty_metrics(rollout: Rollout, usable_B: Tensor) -> dict[str, float]:
+    if not rollout.scores.penalty:
+        return {}
+    penalty_B = torch.tensor(rollout.scores.penalty)
+    return {"reward/overlong_penalty": float(penalty_B[usable_B].mean())}
+
+
+def _replacement_metrics(rollout: Rollout) -> dict[str, float]:
+    if rollout.n_replaced is None:
+        return {}
+    n_groups = int(rollout.group_B.max()) + 1
+    return {
+        "group/sampled": float(n_groups + rollout.n_replaced),
+        "group/replaced": float(rollout.n_replaced),
+    }
 
 
 def _importance_metrics(rollout: Rollout) -> dict[str, float]:
