@@ -25,7 +25,20 @@ Language = Literal[
 
 # What is told beside the scores of terms, under reward/ or in the scores of a response.
 RESERVED_NAMES = frozenset(
-    {"chosen", "greedy", "mean", "overlong_penalty", "raw_mean", "ref_logp_sum", "rejected", "std"}
+    {
+        "advantage",
+        "chosen",
+        "greedy",
+        "kl",
+        "mean",
+        "n_tokens",
+        "overlong_penalty",
+        "raw_mean",
+        "ref_logp_sum",
+        "rejected",
+        "reward",
+        "std",
+    }
 )
 RESERVED_ENDS = ("_coverage", "_high", "_low")
 

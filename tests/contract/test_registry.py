@@ -64,7 +64,8 @@ def test_no_term_can_be_called_as_what_is_told_beside_it() -> None:
     beside = {name.removeprefix("reward/") for name in names if name.startswith("reward/")}
 
     assert beside - RESERVED_NAMES == {"{term}", "{term}_coverage"}
-    assert RESERVED_NAMES - beside == {"ref_logp_sum"}
+    in_samples = {"advantage", "kl", "n_tokens", "reward"}
+    assert RESERVED_NAMES - beside == {"ref_logp_sum", *in_samples}
 
 
 @pytest.mark.parametrize("kind", REWARD_TERMS)

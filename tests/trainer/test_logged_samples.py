@@ -153,7 +153,7 @@ def test_every_number_of_a_token_is_that_of_a_plain_forward(
         assert sample["logp"] == pytest.approx(before_T.tolist(), abs=1e-4)
         assert sample["entropy"] == pytest.approx(entropy_T.tolist(), abs=1e-4)
         assert sample["change"] == pytest.approx((after_T - before_T).tolist(), abs=1e-4)
-        assert sample["scores"]["length"] == len(tokens.response)
+        assert sample["scores"]["n_tokens"] == len(tokens.response)
     assert max(abs(value) for sample in samples for value in sample["change"]) > 1e-3
 
 
@@ -178,6 +178,23 @@ def test_the_same_held_out_prompts_are_told_token_by_token_at_every_evaluation(
     }
     assert probes[-1]["advantage"] is None
     assert "reward" in probes[-1]["scores"]
+
+
+def test_a_sample_has_the_score_of_a_length_term_beside_its_number_of_tokens(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    term = {"kind": "length", "low": 1, "high": 1000, "weight": 0.5}
+    config = policy_gradient_config(tiny_model, steps=1, reward={"terms": [term]})
+    run_dir = workshop.lay_out("run", config)
+
+    assert workshop.run_here(run_dir)["code"] == 0
+
+    samples = lines(run_dir, "sample")
+    assert {sample["kind"] for sample in samples} == {"rollout", "probe"}
+    for sample in samples:
+        assert sample["scores"]["n_tokens"] == len(sample["token_ids"]["ids"])
+        assert sample["scores"]["reward"] == 0.5 * sample["scores"]["length"]
+        assert sample["scores"]["length"] == float(bool(sample["response"].split()))
 
 
 def test_a_step_without_an_update_has_no_change(workshop: Workshop, tiny_model: Path) -> None:

@@ -81,6 +81,8 @@ def test_terms_of_one_kind_are_told_apart_by_their_names() -> None:
         (["a", "a"], "2 terms are called a; give each another `name`"),
         (["regex_2", None, None], "2 terms are called regex_2"),
         (["mean"], "a term is called mean, as another metric of rewards is"),
+        (["reward"], "a term is called reward, as another metric of rewards is"),
+        (["n_tokens"], "a term is called n_tokens"),
         (["a_coverage"], "a term is called a_coverage"),
         (["a_low"], "a term is called a_low"),
         (["Über"], "String should match pattern"),

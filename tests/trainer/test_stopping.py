@@ -194,5 +194,5 @@ def test_a_policy_is_trained_on_the_whole_ids_that_it_sampled(
     assert stopped
     for one in stopped:
         assert one["finish_reason"] == "stop"
-        assert one["scores"]["length"] == len(one["token_ids"]["ids"])
+        assert one["scores"]["n_tokens"] == len(one["token_ids"]["ids"])
         assert "e" in text_of(one["token_ids"]["ids"][-1:], BPE)

@@ -112,7 +112,7 @@ def _probe_line(step: int, one: Sampled, scores: Scores, reward: float) -> Sampl
         response=one.answer.text,
         prompt_id=one.prompt.id,
         finish_reason=one.response.finish_reason,
-        scores={**named, "reward": reward, "length": float(len(one.response.ids))},
+        scores={**named, "reward": reward, "n_tokens": float(len(one.response.ids))},
         passed=scores.passed[0],
         why=scores.why(0),
         **one.prompt.known,

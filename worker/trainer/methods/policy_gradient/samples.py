@@ -144,7 +144,7 @@ def _line(
             "reward": scores.reward[row],
             **kl,
             "advantage": float(advantages.advantage_B_T[row, :n_tokens].mean()),
-            "length": float(n_tokens),
+            "n_tokens": float(n_tokens),
         },
         passed=scores.passed[row],
         why=scores.why(row),
