@@ -105,8 +105,8 @@ class Lora(Section):
     )
     targets: Literal["attention", "linear"] = Field(
         "linear",
-        description="attention = the projections q, k, v and o; linear = every linear layer "
-        "except the output head.",
+        description="attention = the projections q, k, v and o, whatever the model calls them; "
+        "linear = every linear layer except the output head.",
     )
 
 

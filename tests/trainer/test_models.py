@@ -2,12 +2,24 @@
 
 from pathlib import Path
 
+import pytest
 import torch
+from transformers import (
+    AutoModelForCausalLM,
+    GPT2Config,
+    GPTNeoXConfig,
+    LlamaConfig,
+    OPTConfig,
+    Phi3Config,
+    PretrainedConfig,
+    Qwen3Config,
+)
 
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora
 from tests.tiny_model import make_tiny_model
 from worker.trainer import precision
+from worker.trainer.errors import ConfigError
 from worker.trainer.models import adapters, loading
 
 CPU = torch.device("cpu")
@@ -29,6 +41,40 @@ def test_a_fully_trained_model_is_saved_without_a_copy(tmp_path: Path) -> None:
     model = loading.load_whole(Reference(path=str(make_tiny_model(tmp_path / "tiny"))))
 
     assert adapters.full_model(model, lambda: loading.load_whole(Reference(path="none"))) is model
+
+
+SMALL = {"num_hidden_layers": 1, "hidden_size": 16, "num_attention_heads": 2, "vocab_size": 32}
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (LlamaConfig(**SMALL, intermediate_size=32), {"q_proj", "k_proj", "v_proj", "o_proj"}),
+        (Qwen3Config(**SMALL, intermediate_size=32), {"q_proj", "k_proj", "v_proj", "o_proj"}),
+        (
+            OPTConfig(**SMALL, ffn_dim=32, word_embed_proj_dim=16),
+            {"q_proj", "k_proj", "v_proj", "out_proj"},
+        ),
+        (Phi3Config(**SMALL, intermediate_size=32, pad_token_id=0), {"qkv_proj", "o_proj"}),
+        (GPTNeoXConfig(**SMALL, intermediate_size=32), {"query_key_value", "dense"}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_adapters_on_attention_are_on_all_of_its_projections(
+    config: PretrainedConfig, expected: set[str]
+) -> None:
+    model = AutoModelForCausalLM.from_config(config)
+    adapted = adapters.add_lora(model, Lora(r=2, targets="attention"), seed=0)
+    found = {name.split(".lora_")[0] for name in adapters.trainable(adapted)}
+    assert {name.rsplit(".", 1)[-1] for name in found} == expected
+    assert {name.rsplit(".", 2)[-2] for name in found} <= {"self_attn", "attention"}
+
+
+@pytest.mark.parametrize("targets", ["attention", "linear"])
+def test_a_model_without_layers_for_adapters_is_told_of(targets: str) -> None:
+    model = AutoModelForCausalLM.from_config(GPT2Config(n_layer=1, n_embd=16, n_head=2))
+    with pytest.raises(ConfigError, match=f"lora.targets is {targets}, but GPT2LMHeadModel has no"):
+        adapters.add_lora(model, Lora.model_validate({"r": 2, "targets": targets}), seed=0)
 
 
 def test_adapters_are_added_to_the_starting_weights_in_fp32(tmp_path: Path) -> None:

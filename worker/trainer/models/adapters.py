@@ -13,12 +13,27 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from backend.schemas.sections import Lora
+from worker.trainer.errors import ConfigError
 
-ATTENTION_TARGETS = ["k_proj", "o_proj", "q_proj", "v_proj"]
+# By one of these layers a module is known as an attention; Phi-3, GPT-NeoX and others have one
+# projection for queries, keys and values.
+_QUERIES = {"q_proj", "q_b_proj", "qkv_proj", "query_key_value", "Wqkv"}
 
 
 def add_lora(model: PreTrainedModel, lora: Lora, *, seed: int) -> PeftModel:
-    """Put fp32 adapters on a model; only they are trainable. They change nothing at first."""
+    """Put fp32 adapters on a model; only they are trainable. They change nothing at first.
+
+    Raises ConfigError for a model without a layer of those that `targets` names.
+    """
+    names = attention_names(model) if lora.targets == "attention" else linear_names(model)
+    if not names:
+        raise ConfigError(
+            f"lora.targets is {lora.targets}, but {type(model).__name__} has no linear layer of "
+            "that kind to put an adapter on",
+            "Set lora.targets to linear, or lora to null to train all weights."
+            if lora.targets == "attention"
+            else "Set lora to null to train all weights.",
+        )
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         # peft asks for an attribute that transformers has renamed.
         warnings.filterwarnings("ignore", message=".*is_gradient_checkpointing.*")
@@ -29,15 +44,26 @@ def add_lora(model: PreTrainedModel, lora: Lora, *, seed: int) -> PeftModel:
                 r=lora.r,
                 lora_alpha=lora.alpha,
                 lora_dropout=lora.dropout,
-                target_modules=(
-                    ATTENTION_TARGETS if lora.targets == "attention" else linear_names(model)
-                ),
+                target_modules=names,
                 bias="none",
             ),
             autocast_adapter_dtype=True,
         )
     assert isinstance(adapted, PeftModel)
     return adapted
+
+
+def attention_names(model: nn.Module) -> list[str]:
+    """Whole names of the linear layers of each attention: the projections q, k, v and o.
+
+    What they are called differs; they stand in one module with the projection of the queries.
+    """
+    found = []
+    for name, module in model.named_modules():
+        own = [part for part, child in module.named_children() if isinstance(child, nn.Linear)]
+        if not _QUERIES.isdisjoint(own):
+            found += [f"{name}.{part}" for part in own]
+    return sorted(found)
 
 
 def linear_names(model: nn.Module) -> list[str]:
