@@ -361,5 +361,6 @@ class Reward(BaseModel):
         "auto",
         description="How the reward sum is normalized: none; running = by its mean and standard "
         "deviation over the run; model = by those stored with the reward model; auto = model "
-        "if the only term is a reward model, else none.",
+        "if the only term is a reward model that has them (an alert says if it does not), else "
+        "none.",
     )

@@ -319,6 +319,26 @@ def test_generate_writes_every_response_with_scores_and_distance(
     assert series(run_dir, "kl/exact_low")[1] <= series(run_dir, "kl/exact")[1]
 
 
+@pytest.mark.parametrize(("normalize", "n_told"), [("auto", 1), ("none", 0)])
+def test_a_reward_model_without_statistics_is_told_of(
+    workshop: Workshop, tiny_model: Path, normalize: str, n_told: int
+) -> None:
+    """A run by the same config, but another reward model, may have been normalized."""
+    rewards = workshop.lay_out("rm", reward_model_config(tiny_model))
+    rankings = rewards / "inputs" / "preferences.jsonl"
+    rankings.write_text(rankings.read_text().replace('"heldout"', '"train"'))
+    assert workshop.run_here(rewards)["code"] == 0
+    terms = [{"kind": "model", "model": {"path": str(rewards / "output")}}]
+    config = policy_gradient_config(tiny_model, reward={"terms": terms, "normalize": normalize})
+
+    run_dir = run(workshop, "pg", config | {"steps": 1})
+
+    told = [line for line in lines(run_dir, "alert") if line["rule"] == "not_normalized"]
+    assert len(told) == n_told
+    assert all("so its scores are not normalized" in line["message"] for line in told)
+    assert series(run_dir, "reward/mean") == series(run_dir, "reward/raw_mean")
+
+
 def test_the_reward_model_scores_the_very_tokens_it_was_trained_on(
     workshop: Workshop, tiny_model: Path
 ) -> None:

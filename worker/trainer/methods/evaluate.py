@@ -33,7 +33,7 @@ from worker.trainer.models import loading
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.output import write_json, write_lines, write_output
 from worker.trainer.rewards import trained
-from worker.trainer.rewards.scorer import Scorer, build_terms
+from worker.trainer.rewards.scorer import Scorer, build_terms, tell_not_normalized
 from worker.trainer.run import Run
 from worker.trainer.sampling.answers import answer_all, read_set, steps_of
 from worker.trainer.sampling.engines import Engine, open_engine
@@ -146,6 +146,7 @@ class _Sampler:
         self._run, self._config, self._model, self._tokenizer = run, config, model, tokenizer
         self._step, self._steps, self._who = first_step, steps, who
         terms = build_terms(config.reward.terms, tokenizer, run, system=config.rollout.system)
+        tell_not_normalized(run, config.reward, terms)
         self._scorer = Scorer(config.reward, terms)
 
     def __call__(self, engine: Engine, one: EvaluationSet, prompts: Sequence[Prompt]) -> Measured:

@@ -311,6 +311,21 @@ class Scorer:
         return max(-self._clip, min(self._clip, value))
 
 
+def tell_not_normalized(run: Run, reward: Reward, terms: Sequence[Term]) -> None:
+    """Warn of a reward model that `auto` would normalize by, but that has no statistics."""
+    if reward.normalize != "auto" or len(terms) != 1 or terms[0].weight == 0:
+        return
+    (kind,) = [term.kind for term in reward.terms]
+    if kind == "model" and _only_model_statistics(terms) is None:
+        run.events.alert_once(
+            "not_normalized",
+            "reward.normalize is auto, but the reward model has no mean and standard deviation of "
+            "held-out scores (it was trained without held-out rankings, or scored all of them "
+            "alike), so its scores are not normalized. Train it with held-out rankings, or set "
+            "reward.normalize to none if that is meant; policy_gradient can also use running.",
+        )
+
+
 def _only_model_statistics(terms: Sequence[Term]) -> tuple[float, float] | None:
     """Mean and deviation of the weighted sum where a reward model is all of it."""
     if len(terms) != 1 or not isinstance(terms[0].score, TrainedScorer):

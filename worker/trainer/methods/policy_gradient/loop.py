@@ -40,7 +40,7 @@ from worker.trainer.models.logprobs import TokenLogp, action_logp
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
-from worker.trainer.rewards.scorer import Scorer, build_terms
+from worker.trainer.rewards.scorer import Scorer, build_terms, tell_not_normalized
 from worker.trainer.run import Run, give_freed_memory_back
 from worker.trainer.sampling.prompts import read_both_splits, require_references, sampling_of
 
@@ -84,9 +84,11 @@ class PolicyGradient:
         self.named_sets = NamedSets(run, config, self.policy, named)
         self.breakdown = Breakdown(run, config.breakdown)
         self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
+        terms = build_terms(config.reward.terms, tokenizer, run, system=rollout.system)
+        tell_not_normalized(run, config.reward, terms)
         self.scorer = Scorer(
             config.reward,
-            build_terms(config.reward.terms, tokenizer, run, system=rollout.system),
+            terms,
             penalty_of(config),
             measure=measure.of_sums(config),
         )
