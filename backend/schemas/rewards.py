@@ -364,3 +364,17 @@ class Reward(BaseModel):
         "if the only term is a reward model that has them (an alert says if it does not), else "
         "none.",
     )
+
+    @model_validator(mode="after")
+    def _statistics_are_of_the_whole_sum(self) -> Self:
+        if self.normalize != "model":
+            return self
+        is_one = len(self.terms) == 1
+        if is_one and isinstance(self.terms[0], ModelReward) and self.terms[0].weight != 0:
+            return self
+        kinds = " and ".join(f"{term.kind} (weight {term.weight:g})" for term in self.terms)
+        raise ValueError(
+            f"normalize is model, but the terms are {kinds}; the mean and standard deviation of a "
+            "reward model fit it alone, so use one term of kind model with a weight other than 0, "
+            "or set normalize to running or none"
+        )

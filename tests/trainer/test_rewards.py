@@ -253,8 +253,15 @@ def test_rewards_of_two_evaluations_compare_whatever_was_learned_between_them() 
 
 
 def test_normalizing_by_a_reward_model_needs_one() -> None:
-    with pytest.raises(ConfigError, match="needs exactly one reward term"):
+    with pytest.raises(
+        ValueError, match=r"normalize is model, but the terms are finished \(weight"
+    ):
         scorer(normalize="model")
+    judge = {"kind": "model", "model": {"id": "model_a"}}
+    reward = Reward.model_validate({"terms": [judge], "normalize": "model"})
+    without_statistics = Term("model", 1.0, lambda answers: measured([1.0] * len(answers)))
+    with pytest.raises(ConfigError, match="a reward model that was trained with held-out rankings"):
+        Scorer(reward, [without_statistics])
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=50))

@@ -15,9 +15,10 @@ from sqlalchemy.orm import Session
 from backend.domain import continuation, run_config
 from backend.domain.access import Caller
 from backend.errors import InvalidRun
+from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Pointer, Reference, pointers
 from backend.schemas.runs import ConfigProblem, ValidationAnswer
-from backend.schemas.sections import HasSplit
+from backend.schemas.sections import HasSets, HasSplit, Sampler
 from backend.schemas.training import RunConfig, longest_sequence, parse_run_config
 from backend.schemas.vocabulary import ModelKind, SnapshotKind, Split
 from backend.store.runs import checkpoints, runs
@@ -122,6 +123,13 @@ def _check_pointer(
         _check_snapshot(session, caller, config, pointer, found)
     elif pointer.reference.id is not None:
         _check_model(session, caller, pointer, found)
+    elif pointer.wants.kind in (ModelKind.REWARD_MODEL, ModelKind.PROCESS_MODEL):
+        wanted = _KIND_WORDS[ModelKind(pointer.wants.kind)]
+        found.add(
+            pointer.path,
+            f"a {wanted} cannot come from a hub; found the hub_id {pointer.reference.hub_id}",
+            f"Give the id of a {wanted} that a run has trained (GET /models lists them).",
+        )
 
 
 def _check_snapshot(
@@ -151,6 +159,8 @@ def _check_snapshot(
         return
     _check_hash(path, reference, snapshot.sha256, found)
     _check_contents(path, snapshot, config, found)
+    if "." not in path:
+        _check_heldout(snapshot, config, found)
 
 
 def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Findings) -> None:
@@ -169,6 +179,29 @@ def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Fi
         advice += " Or set split to another value."
     noun = "pairs" if what == "pairs" else snapshot.kind
     found.add(path, f"snapshot {snapshot.name!r} has no {noun}{where}", advice)
+
+
+def _check_heldout(snapshot: Snapshot, config: RunConfig, found: _Findings) -> None:
+    """Tell of what the run's own data has to be held out for, where it holds nothing out."""
+    what = "pairs" if snapshot.kind == SnapshotKind.PREFERENCES else "records"
+    if isinstance(config, Sampler) or snapshot.count(what, Split.HELDOUT) > 0:
+        return
+    noun = "pairs" if what == "pairs" else snapshot.kind
+    none = f"snapshot {snapshot.name!r} has no held-out {noun}"
+    has_sets = isinstance(config, HasSets) and len(config.evaluation_sets) > 0
+    if isinstance(config, PolicyGradientConfig) and config.kl.max is not None:
+        found.add(
+            "kl.max",
+            f"kl.max is measured on held-out prompts, but {none}",
+            "Freeze a snapshot with a held-out fraction, or leave kl.max out.",
+        )
+    elif config.eval_every > 0 and not has_sets:
+        found.add(
+            "eval_every",
+            f"eval_every is {config.eval_every}, but {none}, so nothing is evaluated",
+            "Freeze a snapshot with a held-out fraction, or set eval_every to 0.",
+            level="warning",
+        )
 
 
 def _side(config: RunConfig, path: str, kind: SnapshotKind) -> str:

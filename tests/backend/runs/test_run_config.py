@@ -356,6 +356,94 @@ def test_a_snapshot_without_pairs_trains_no_reward_model(
     assert "Rank some comparisons" in found["advice"]
 
 
+@pytest.fixture
+def all_train(database: Database, seed: Seed) -> Mapping[str, dict[str, str]]:
+    """Snapshots that hold nothing out, by their kind."""
+    found = {}
+    with database.write() as session:
+        for kind in ("prompts", "demonstrations"):
+            found[kind] = {"id": f"snapshot_all{kind}"}
+            session.add(
+                Snapshot(
+                    id=found[kind]["id"],
+                    created_at=AT,
+                    project_id=seed.project,
+                    name="all train",
+                    kind=kind,
+                    sha256="0" * 64,
+                    heldout_fraction=0,
+                    seed=0,
+                    filter={},
+                    counts={"train": {"records": 9}},
+                )
+            )
+    return found
+
+
+def test_a_kl_limit_without_held_out_prompts_is_refused(
+    api: TestClient, seed: Seed, all_train: Mapping[str, dict[str, str]]
+) -> None:
+    limit = {"kl": {"max": 3.0}, "eval_every": 5}
+
+    (found,) = problems(api, seed, seed.policy_gradient(prompts=all_train["prompts"], **limit))
+
+    assert (found["path"], found["level"]) == ("kl.max", "error")
+    assert found["message"].endswith("but snapshot 'all train' has no held-out prompts")
+    assert problems(api, seed, seed.policy_gradient(**limit)) == []
+
+
+def test_evaluations_of_nothing_are_warned_of(
+    api: TestClient, seed: Seed, all_train: Mapping[str, dict[str, str]]
+) -> None:
+    (found,) = problems(
+        api, seed, seed.sft(demonstrations=all_train["demonstrations"], eval_every=5)
+    )
+
+    assert (found["path"], found["level"]) == ("eval_every", "warning")
+    assert "has no held-out demonstrations, so nothing is evaluated" in found["message"]
+    assert problems(api, seed, seed.sft(eval_every=5)) == []
+    named = {"name": "ood", "prompts": {"id": seed.prompts}}
+    config = seed.policy_gradient(prompts=all_train["prompts"], eval_every=5)
+    assert [one["path"] for one in problems(api, seed, config)] == ["eval_every"]
+    assert problems(api, seed, config | {"evaluation_sets": [named]}) == []
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        [{"kind": "finished"}],
+        [{"kind": "model", "model": {"id": "model_reward"}, "weight": 0}],
+        [{"kind": "model", "model": {"id": "model_reward"}}, {"kind": "finished"}],
+    ],
+)
+def test_statistics_of_a_model_that_is_not_the_whole_reward_are_refused(
+    api: TestClient, seed: Seed, terms: list[dict[str, Any]]
+) -> None:
+    reward = {"terms": terms, "normalize": "model"}
+
+    (found,) = problems(api, seed, seed.policy_gradient(reward=reward))
+
+    assert found["path"] == "reward"
+    assert "use one term of kind model with a weight other than 0" in found["message"]
+
+
+@pytest.mark.parametrize(
+    ("term", "path"),
+    [
+        ({"kind": "model", "model": HUB}, "reward.terms.0.model"),
+        ({"kind": "process", "process_model": HUB}, "reward.terms.0.process_model"),
+    ],
+)
+def test_a_reward_model_of_a_hub_is_refused(
+    api: TestClient, seed: Seed, term: dict[str, Any], path: str
+) -> None:
+    (found,) = problems(api, seed, seed.policy_gradient(reward={"terms": [term]}))
+
+    assert found["path"] == path
+    assert "cannot come from a hub; found the hub_id owner/name" in found["message"]
+    assert problems(api, seed, seed.policy_gradient(model=HUB)) == []
+
+
 @pytest.mark.parametrize("estimator", sorted(GROUPED_ESTIMATORS))
 def test_one_response_per_prompt_is_refused_for_a_group_estimator(
     api: TestClient, seed: Seed, estimator: str
