@@ -214,7 +214,8 @@ class EvaluateConfig(Sampler):
     texts: Demonstrations | None = Field(
         None,
         description="A snapshot of demonstrations not used in training: how likely their responses "
-        "are shows what was forgotten.",
+        "are shows what was forgotten. One that has more tokens with its prompt than "
+        "rollout.max_prompt_tokens and rollout.max_new_tokens together ends the run with an error.",
     )
 
     @model_validator(mode="after")

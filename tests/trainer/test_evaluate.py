@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from backend.schemas.references import Reference
-from backend.schemas.training import parse_run_config
+from backend.schemas.training import EvaluateConfig, parse_run_config
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
     SYSTEM,
@@ -22,12 +23,15 @@ from tests.trainer.conftest import (
     series,
 )
 from worker.run_directory.intake import read_results
+from worker.trainer.data.token_ids import tokenizer_hash
 from worker.trainer.evaluation.comparison import win_share
 from worker.trainer.evaluation.rows import Measured
+from worker.trainer.evaluation.texts import read_texts
 from worker.trainer.methods.evaluate import left_out
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.rewards.sampled_response import Grade
 from worker.trainer.rewards.scorer import Scores
+from worker.trainer.run import StopWish, open_run
 
 
 def evaluate_config(model: Path, **more: Any) -> dict[str, Any]:
@@ -272,6 +276,49 @@ def test_texts_say_what_was_forgotten(workshop: Workshop, tiny_model: Path, tmp_
     assert found["eval/text_change_low"] < change < found["eval/text_change_high"]
     same = evaluate_config(other, baseline_model={"path": str(other)}) | texts
     assert results(run(workshop, "same", same))["eval/text_change"] == 0.0
+
+
+def test_a_text_that_was_cut_has_no_end_and_what_was_sampled_keeps_its_ids(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    """As where sft learns from it: by the end token its likelihood would be that of another."""
+    run_dir = workshop.lay_out("run", evaluate_config(tiny_model))
+    path = run_dir / "inputs" / "demonstrations.jsonl"
+    first = json.loads(path.read_text().splitlines()[0])
+    tokenizer = load_tokenizer(Reference(path=str(tiny_model)))
+    (token,) = tokenizer("a", add_special_tokens=False)["input_ids"]
+    sampled = {"tokenizer": tokenizer_hash(tokenizer), "prompt": None, "ids": [token]}
+    records = [first, first | {"finish_reason": "length"}]
+    records.append(first | {"response": "a", "token_ids": sampled})
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    asked = parse_run_config(
+        evaluate_config(Path("inputs"), texts={"path": "inputs/demonstrations.jsonl"})
+    )
+    assert isinstance(asked, EvaluateConfig)
+    run = open_run(run_dir, asked, StopWish())
+
+    with closing(run.events):
+        ended, cut, kept = read_texts(run, asked, Reference(path=str(tiny_model)), tokenizer)
+
+    assert ended.response == [*cut.response, tokenizer.eos_token_id]
+    assert kept.response == [token]
+
+
+def test_a_text_that_is_too_long_names_the_settings_that_say_so(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    config = evaluate_config(tiny_model, texts={"path": "inputs/demonstrations.jsonl"})
+    run_dir = workshop.lay_out("run", config)
+    path = run_dir / "inputs" / "demonstrations.jsonl"
+    record = json.loads(path.read_text().splitlines()[0])
+    path.write_text(json.dumps(record | {"response": "no " * 200}) + "\n")
+
+    report = workshop.run_here(run_dir)
+
+    assert (report["code"], report["cause"]) == (2, "data")
+    asked = "rollout.max_prompt_tokens (256) and rollout.max_new_tokens (8) are 264 together"
+    assert asked in report["message"]
+    assert report["advice"].startswith("Raise rollout.max_prompt_tokens")
 
 
 def test_two_sets_of_one_name_are_refused(workshop: Workshop, tiny_model: Path) -> None:

@@ -1,8 +1,8 @@
 """Token ids between runs: what a record keeps of a sampled response, and what is read of it.
 
-Written by every method that samples; read with rankings, and by sft with demonstrations. Tokenizing
-a text again can give other ids than those that were sampled; so ids stay ids, and the text is for
-people and other tokenizers.
+Written by every method that samples; read with rankings, and with demonstrations by sft and
+evaluate. Tokenizing a text again can give other ids than those that were sampled; so ids stay ids,
+and the text is for people and other tokenizers.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from transformers import PreTrainedTokenizerBase
 
-from backend.schemas.records import ResponseRecord, TokenIds
+from backend.schemas.records import DemonstrationRecord, ResponseRecord, TokenIds
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.data.tokens import Tokens, encode_response, text_of
 from worker.trainer.errors import DataError
@@ -42,6 +42,16 @@ def kept_ids(tokens: Tokens, tokenizer: PreTrainedTokenizerBase) -> TokenIds:
     """What a record keeps of a sampled response."""
     return TokenIds(
         tokenizer=tokenizer_hash(tokenizer), prompt=prompt_hash(tokens.prompt), ids=tokens.response
+    )
+
+
+def response_of(record: DemonstrationRecord) -> ResponseRecord:
+    """The response of a demonstration."""
+    return ResponseRecord(
+        id=record.demonstration_id,
+        content=record.response,
+        finish_reason=record.finish_reason,
+        token_ids=record.token_ids,
     )
 
 

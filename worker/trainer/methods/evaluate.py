@@ -111,7 +111,7 @@ def _asked(run: Run, config: EvaluateConfig, reference: Reference, *, place: int
         for name, several in prompts.items():
             of = f" of the evaluation set {name}" if name != OWN else ""
             require_references(run, several, config.reward.terms, of=of)
-    return Asked(reference, tokenizer, prompts, read_texts(run, config, tokenizer))
+    return Asked(reference, tokenizer, prompts, read_texts(run, config, reference, tokenizer))
 
 
 def _answered(run: Run, config: EvaluateConfig, asked: Asked, *, place: int) -> Answered:

@@ -10,11 +10,11 @@ import torch
 from torch import nn
 from transformers import PreTrainedTokenizerBase
 
-from backend.schemas.records import DemonstrationRecord, ResponseRecord
+from backend.schemas.records import DemonstrationRecord
 from backend.schemas.training import SftConfig
 from backend.schemas.vocabulary import Split
 from worker.trainer import precision, random_streams
-from worker.trainer.data.token_ids import ResponseReader
+from worker.trainer.data.token_ids import ResponseReader, response_of
 from worker.trainer.data.tokens import (
     Tokens,
     check_length,
@@ -156,14 +156,8 @@ def encode_turns(
     assistant answers nothing and is left out. What a model of this tokenizer has sampled keeps its
     ids.
     """
-    response = ResponseRecord(
-        id=record.demonstration_id,
-        content=record.response,
-        finish_reason=record.finish_reason,
-        token_ids=record.token_ids,
-    )
     prompt = render_prompt(tokenizer, record.messages, system=config.system)
-    turns = [reader.read(response, prompt)]
+    turns = [reader.read(response_of(record), prompt)]
     if config.assistant_turns == "all":
         end_id = int(tokenizer.eos_token_id)
         turns += [
