@@ -345,6 +345,7 @@ class Rollout(Section):
 
 
 _UNUSED_ROLLOUT = ("prompts_per_step", "samples_per_prompt")
+_UNUSED_LOG = tuple(name for name in Log.model_fields if name != "samples_per_step")
 _UNUSED_OPTIM = tuple(name for name in Optim.model_fields if name != "micro_batch_tokens")
 _UNUSED = ("lora", "eval_every", "checkpoint_every", "max_checkpoints")
 
@@ -353,6 +354,12 @@ class SamplerRollout(Rollout):
     """How responses are sampled; how many, the method says."""
 
     model_config = ConfigDict(json_schema_extra=without(*_UNUSED_ROLLOUT))
+
+
+class SamplerLog(Log):
+    """How many samples are logged; there is one step, and no token is told alone."""
+
+    model_config = ConfigDict(json_schema_extra=without(*_UNUSED_LOG))
 
 
 class SamplerOptim(Optim):
@@ -367,6 +374,7 @@ class Sampler(Common):
     model_config = ConfigDict(json_schema_extra=without(*_UNUSED))
 
     optim: SamplerOptim = Field(default_factory=SamplerOptim)
+    log: SamplerLog = Field(default_factory=SamplerLog)
 
     def cautions(self) -> list[Caution]:
         """List also what a method ignores that trains nothing."""
@@ -377,12 +385,26 @@ class Sampler(Common):
                 else ()
             ),
             *_not_default(self.optim, "optim.", _UNUSED_OPTIM),
+            *_not_default(self.log, "log.", _UNUSED_LOG),
             *_not_default(self, "", _UNUSED),
         ]
         return [*super().cautions(), *given]
 
 
-def _not_default(section: Section, prefix: str, names: Iterable[str]) -> Iterator[Caution]:
+class OnRecords(Common):
+    """What the configs of methods hold that train on records and sample nothing."""
+
+    model_config = ConfigDict(json_schema_extra=without("log"))
+
+    def cautions(self) -> list[Caution]:
+        """List also what a method ignores that samples nothing."""
+        who = "methods that train on records log no samples and"
+        return [*super().cautions(), *_not_default(self.log, "log.", Log.model_fields, who=who)]
+
+
+def _not_default(
+    section: Section, prefix: str, names: Iterable[str], *, who: str = "methods that only sample"
+) -> Iterator[Caution]:
     """A caution for each of these settings that a config gives another value than the default."""
     for name in names:
         value = getattr(section, name)
@@ -397,7 +419,7 @@ def _not_default(section: Section, prefix: str, names: Iterable[str]) -> Iterato
         yield Caution(
             f"{prefix}{name}",
             "ignored_setting",
-            f"is {said}, but methods that only sample do not use it",
+            f"is {said}, but {who} do not use it",
             instead,
         )
 

@@ -21,9 +21,9 @@ from backend.schemas.references import (
 from backend.schemas.rewards import Reward, RewardTerms
 from backend.schemas.sections import (
     Breakdown,
-    Common,
     EvaluationSets,
     HasRollout,
+    OnRecords,
     RecordTokens,
     Sampler,
     SamplerRollout,
@@ -39,7 +39,7 @@ from backend.schemas.vocabulary import ModelKind, SnapshotKind
 SCHEMA_VERSION = 1
 
 
-class SftConfig(Common):
+class SftConfig(OnRecords):
     """Learn to answer as demonstrations do; the loss covers the assistant's tokens only."""
 
     method: Literal["sft"] = "sft"
@@ -60,7 +60,7 @@ class SftConfig(Common):
     )
 
 
-class RewardModelConfig(Common):
+class RewardModelConfig(OnRecords):
     """Train a model that gives one score to a prompt and response, from rankings."""
 
     method: Literal["reward_model"] = "reward_model"
@@ -99,7 +99,7 @@ class RewardModelConfig(Common):
         return self
 
 
-class ProcessRewardModelConfig(Common):
+class ProcessRewardModelConfig(OnRecords):
     """Train a model that gives the probability that each step of a response is right."""
 
     method: Literal["process_reward_model"] = "process_reward_model"
@@ -115,7 +115,7 @@ class ProcessRewardModelConfig(Common):
     )
 
 
-class DpoConfig(Common):
+class DpoConfig(OnRecords):
     """Train the policy on ranked pairs, without a reward model."""
 
     method: Literal["dpo"] = "dpo"

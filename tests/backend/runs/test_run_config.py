@@ -697,19 +697,35 @@ def test_openrlhf_compat_leaves_the_scores_of_a_reward_model_as_they_are(seed: S
     assert config.reward.clip_after_baseline
 
 
+@pytest.mark.parametrize("method", ["sft", "reward_model", "process_reward_model", "dpo"])
+def test_a_method_that_samples_nothing_says_that_it_logs_no_samples(method: str) -> None:
+    config = least_config(method, lambda _name, _wants: HUB) | {
+        "log": {"probes": 2, "tokens": "all"}
+    }
+    parsed = parse_run_config(config)
+
+    assert [one.path for one in parsed.cautions()] == ["log.tokens", "log.probes"]
+    first = parsed.cautions()[0]
+    assert first.rule == "ignored_setting"
+    said = "is all, but methods that train on records log no samples and do not use it"
+    assert first.message == said
+    assert "log" not in type(parsed).model_json_schema()["properties"]
+    assert parse_run_config(parsed.model_dump(mode="json")) == parsed
+
+
 @pytest.mark.parametrize("method", ["generate", "evaluate"])
 def test_a_method_that_trains_nothing_says_what_it_ignores(method: str) -> None:
     """Configs that were stored with such settings are still read."""
     config: dict[str, Any] = {
         "method": method, "model": {"hub_id": "a/b"}, "prompts": {"id": "snapshot_x"},
         "rollout": {"samples_per_prompt": 4}, "optim": {"lr": 1e-3, "micro_batch_tokens": 128},
-        "lora": {}, "eval_every": 5,
+        "lora": {}, "eval_every": 5, "log": {"samples_per_step": 3, "probes": 2},
     }  # fmt: skip
     if method == "evaluate":
         config["reward"] = {"terms": [{"kind": "finished"}]}
     parsed = parse_run_config(config)
     assert {one.path for one in parsed.cautions()} == {
-        "rollout.samples_per_prompt", "optim.lr", "lora", "eval_every",
+        "rollout.samples_per_prompt", "optim.lr", "lora", "eval_every", "log.probes",
     }  # fmt: skip
     first = parsed.cautions()[0]
     assert first.message == "is 4, but methods that only sample do not use it"
@@ -721,3 +737,4 @@ def test_a_method_that_trains_nothing_says_what_it_ignores(method: str) -> None:
     assert "samples_per_prompt" in schema["properties"]
     assert "samples_per_prompt" not in schema["$defs"]["SamplerRollout"]["properties"]
     assert list(schema["$defs"]["SamplerOptim"]["properties"]) == ["micro_batch_tokens"]
+    assert list(schema["$defs"]["SamplerLog"]["properties"]) == ["samples_per_step"]
