@@ -233,7 +233,8 @@ class PolicyGradientConfig(Common):
         ge=1,
         le=65536,
         json_schema_extra=when_absent("the whole rollout, that is one update per epoch"),
-        description="Responses per optimizer step.",
+        description="Responses per optimizer step. The learning rate is the same for all of them, "
+        "so it should divide the responses of a step.",
     )
 
     evaluation_sets: EvaluationSets = Field(
@@ -250,7 +251,11 @@ class PolicyGradientConfig(Common):
 
     def cautions(self) -> list[Caution]:
         """List what works, but not as one may think."""
-        found = [*super().cautions(), *_cautions_of_kl(self.kl)]
+        found = [
+            *super().cautions(),
+            *_cautions_of_kl(self.kl),
+            *_cautions_of_minibatches(self.minibatch_size, self.n_responses),
+        ]
         if self.kl.max is not None and self.eval_every == 0:
             message = (
                 "ends the run with its best evaluation below the limit; with eval_every 0 that may "
@@ -378,6 +383,20 @@ class PolicyGradientConfig(Common):
                 "model or shared, or add a reward term of kind model"
             )
         return self
+
+
+def _cautions_of_minibatches(size: int | None, n_responses: int) -> list[Caution]:
+    if size is None or n_responses % size == 0:
+        return []
+    message = (
+        f"is {size}, but a step has {n_responses} responses, so the last update of each pass is "
+        f"made of {n_responses % size} of them with the same learning rate"
+    )
+    advice = f"choose a number that divides {n_responses}"
+    if size > n_responses:
+        message = f"is {size}, but a step has only {n_responses} responses, so all are one update"
+        advice = f"lower it, or raise rollout.prompts_per_step to have at least {size} responses"
+    return [Caution("minibatch_size", "uneven_minibatches", message, advice)]
 
 
 def _cautions_of_kl(kl: Kl) -> list[Caution]:

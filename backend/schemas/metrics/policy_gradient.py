@@ -353,7 +353,8 @@ _UPDATES = (
         name="loss",
         group=Group.UPDATES,
         title="Policy loss",
-        what="The policy loss, with KL and entropy where they are in it.",
+        what="The policy loss, with KL and entropy where they are in it; of several updates the "
+        "plain mean.",
         healthy="Says little: near 0 if advantages are whitened. Look at `eval/reward`.",
     ),
 )
