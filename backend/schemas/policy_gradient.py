@@ -92,7 +92,7 @@ class Gae(Section):
 
     gamma: float = Field(1.0, gt=0, le=1, description="Discount per token.")
     lam: float = Field(
-        0.95, ge=0, le=1, description="GAE lambda: 0 = one-step estimate, 1 = full return."
+        0.95, ge=0, le=1, description="GAE lambda, for ppo: 0 = one-step estimate, 1 = full return."
     )
 
 
@@ -336,6 +336,14 @@ class PolicyGradientConfig(Common):
         if gamma != 1 and self.estimator not in DISCOUNTED_ESTIMATORS:
             raise ValueError(
                 f"gae.gamma is {gamma:g}, but {self.estimator} does not discount; set it to 1"
+            )
+        lam = self.gae.lam if self.gae is not None else 1.0
+        # Stored configs have the default where they say gamma alone; without a critic it is 1.
+        is_said = lam not in (1.0, Gae.model_fields["lam"].default)
+        if is_said and self.estimator not in CRITIC_ESTIMATORS:
+            raise ValueError(
+                f"gae.lam is {lam:g}, but has an effect only with estimator ppo, and estimator is "
+                f"{self.estimator}; remove it, or set estimator to ppo"
             )
         if self.dynamic_sampling is not None and self.estimator not in GROUPED_ESTIMATORS:
             raise ValueError(

@@ -281,6 +281,16 @@ def test_a_grouped_estimator_wants_groups(api: TestClient, seed: Seed) -> None:
     assert problems(api, seed, good) == []
 
 
+def test_lambda_is_for_ppo_alone(api: TestClient, seed: Seed) -> None:
+    """The default says nothing: it stands in every stored config with a gamma."""
+    (found,) = problems(api, seed, seed.policy_gradient(gae={"lam": 0.5}))
+
+    assert found["path"] == "gae.lam"
+    assert "has an effect only with estimator ppo" in found["message"]
+    assert problems(api, seed, seed.policy_gradient(gae={"lam": 0.5}, estimator="ppo")) == []
+    assert problems(api, seed, seed.policy_gradient(gae={"gamma": 0.9, "lam": 0.95})) == []
+
+
 @pytest.mark.parametrize(
     ("change", "path", "message"),
     [
