@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 from typing import Any
 
 import pytest
@@ -126,6 +127,34 @@ def test_a_breakdown_is_the_same_measures_of_each_part() -> None:
 def test_a_value_becomes_a_name_that_a_metric_may_have() -> None:
     rows = [row(f"p{i}", True, metadata={"of": "a/b = <c>"}) for i in range(2)]
     assert "eval/pass@1/of.a_b____c_" in broken_down(rows, "of")
+
+
+def test_values_that_would_have_one_name_are_told_apart() -> None:
+    long = "the same forty letters and then some more"
+    values = ["a b", "a/b", f"{long} one", f"{long} two", "c"]
+    passed = {"a b": True, "a/b": False, f"{long} one": True, f"{long} two": False, "c": True}
+    rows = [row(value, passed[value], metadata={"of": value}) for value in values]
+
+    found = broken_down(rows, "of")
+
+    told = {
+        name.removeprefix("eval/pass@1/of."): value
+        for name, value in found.items()
+        if name.startswith("eval/pass@1/") and not name.endswith(("_low", "_high"))
+    }
+    assert len(told) == 5
+    assert told.pop("c") == 1.0
+    assert sorted(told.values()) == [0.0, 0.0, 1.0, 1.0]
+    assert all(re.fullmatch(r"[A-Za-z0-9_.+-]{1,40}", name) for name in told)
+    assert sum(re.fullmatch(r"a_b\.[0-9a-f]{6}", name) is not None for name in told) == 2
+
+
+def test_a_value_is_not_taken_for_the_end_of_an_interval() -> None:
+    passed = {"x": True, "x_low": False}
+    rows = [row(f"{of}{i}", passed[of], metadata={"of": of}) for of in passed for i in range(4)]
+    found = broken_down(rows, "of")
+    assert (found["eval/pass@1/of.x"], found["eval/pass@1/of.x-low"]) == (1.0, 0.0)
+    assert found["eval/pass@1/of.x_low"] > 0
 
 
 def test_a_key_that_says_something_else_of_every_prompt_is_refused() -> None:

@@ -5,11 +5,12 @@ same number of responses. A response without a score is in no mean of scores; wh
 row says.
 """
 
+import hashlib
 import json
 import math
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -82,23 +83,45 @@ def broken_down(rows: Sequence[Row], key: str, prefix: str = "eval/") -> dict[st
     parts: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         if key in row.metadata:
-            parts[_written(row.metadata[key])].append(row)
+            parts[_text(row.metadata[key])].append(row)
     if len(parts) > MOST_VALUES:
         raise TooManyValues(
             f"found {len(parts)} values of {key}; expected at most {MOST_VALUES}, one for each "
             "part of the prompts"
         )
+    written = _told_apart(parts)
     return {
-        _named(name, f"{key}.{value}"): number
-        for value, part in sorted(parts.items())
+        _named(name, f"{key}.{written[text]}"): number
+        for text, part in sorted(parts.items(), key=lambda both: written[both[0]])
         for name, number in measures(part, prefix).items()
     }
 
 
-def _written(value: Any) -> str:
-    """A value as part of a metric's name, which takes letters, digits and a few signs."""
-    text = value if isinstance(value, str) else json.dumps(value)
-    return re.sub(r"[^A-Za-z0-9_.+-]", "_", text)[:40]
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _told_apart(texts: Iterable[str]) -> dict[str, str]:
+    """Each text as part of a metric's name; those that would be one name get a hash of the text."""
+    written = {text: _written(text) for text in texts}
+    counts = Counter(written.values())
+    return {
+        text: name if counts[name] == 1 else f"{name[:33]}.{_hash(text)}"
+        for text, name in written.items()
+    }
+
+
+def _written(text: str) -> str:
+    """A text in the letters, digits and few signs that the name of a metric takes.
+
+    It does not end as the ends of an interval do.
+    """
+    name = re.sub(r"[^A-Za-z0-9_.+-]", "_", text)[:40]
+    return re.sub(r"_(low|high)$", r"-\1", name)
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
 
 
 def _named(name: str, part: str) -> str:
