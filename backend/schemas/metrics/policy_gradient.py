@@ -45,7 +45,8 @@ _EVALUATION = (
         name="eval/objective",
         group=Group.EVALUATION,
         title="Objective",
-        what="`eval/reward` less beta times `kl/exact`: what training maximizes.",
+        what="`eval/reward` less beta times `kl/exact`: what training maximizes if it scales "
+        "reward and KL alike.",
         healthy="Rises; the model of its best evaluation is the output.",
         is_evaluation=True,
     ),
