@@ -51,7 +51,8 @@ class SftConfig(OnRecords):
     packing: bool = Field(
         True,
         description="Join the records of a micro-batch instead of padding them; each record "
-        "attends only to itself. Changes the speed, not the result.",
+        "attends only to itself. Changes the speed, not the result, but for which units drop in a "
+        "model with dropout.",
     )
     assistant_turns: Literal["last", "all"] = Field(
         "last",
