@@ -143,7 +143,8 @@ class Optim(Section):
         le=1_048_576,
         description="Tokens in one forward and backward pass; a prompt that several responses "
         "share counts once. A step with more tokens takes several passes. A larger value "
-        "needs more memory.",
+        "needs more memory. An alert says where a model cannot share them, so that a pass computes "
+        "more.",
     )
     gradient_checkpointing: bool = Field(
         False,

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import MistralConfig, MistralForCausalLM
 
 from backend.schemas.events import TRAINER_LINE
 from backend.schemas.records import GeneratedRecord
 from backend.schemas.references import Reference
-from tests.tiny_model import make_tiny_model
+from tests.tiny_model import make_tiny_model, make_tiny_tokenizer
 from tests.trainer.conftest import (
     SYSTEM,
     Workshop,
+    dpo_config,
     lines,
     policy_gradient_config,
     reward_model_config,
@@ -317,6 +319,36 @@ def test_generate_writes_every_response_with_scores_and_distance(
         assert record.ref_logp_sum < 0
     assert series(run_dir, "kl/exact")[1] > 0
     assert series(run_dir, "kl/exact_low")[1] <= series(run_dir, "kl/exact")[1]
+
+
+@pytest.mark.parametrize(
+    ("make", "n_told"),
+    [(sft_config, 0), (dpo_config, 1), (reward_model_config, 1), (policy_gradient_config, 1)],
+)
+def test_a_pass_that_is_larger_than_the_budget_is_told_of(
+    workshop: Workshop, tmp_path: Path, make: Any, n_told: int
+) -> None:
+    """A sliding window sees no prefix tree; sft makes its passes of padded rows."""
+    config = MistralConfig(
+        vocab_size=len(make_tiny_tokenizer()),
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=2,
+        sliding_window=8,
+    )
+    folder = tmp_path / "sliding"
+    MistralForCausalLM(config).save_pretrained(folder)
+    make_tiny_tokenizer().save_pretrained(folder)
+    few = {"optim": {"micro_batch_tokens": 600}, "lora": None}
+    few |= {"steps": 1} if make is policy_gradient_config else {}
+
+    run_dir = run(workshop, "run", make(folder) | few)
+
+    told = [line for line in lines(run_dir, "alert") if line["rule"] == "padded_rows"]
+    assert len(told) == n_told
+    assert all("optim.micro_batch_tokens (600)" in line["message"] for line in told)
 
 
 @pytest.mark.parametrize(("normalize", "n_told"), [("auto", 1), ("none", 0)])

@@ -24,7 +24,7 @@ from backend.schemas.training import (
 from worker.trainer.errors import ConfigError
 from worker.trainer.events import Events
 from worker.trainer.models import checkpointing, layers, weights
-from worker.trainer.models.body import install_trees
+from worker.trainer.models.body import install_trees, takes_trees
 from worker.trainer.run import Run
 
 # The configs of the methods that train a model.
@@ -91,7 +91,21 @@ def load_to_train(
     )
     if config.optim.gradient_checkpointing:
         checkpointing.install(model)
+    if not isinstance(config, SftConfig) and not takes_trees(model):
+        _tell_padded(run)
     return model
+
+
+def _tell_padded(run: Run) -> None:
+    """Say that micro-batches are larger than they should be; sft makes its own of padded rows."""
+    budget = run.config.optim.micro_batch_tokens
+    run.events.alert_once(
+        "padded_rows",
+        "The layers of this model are not plain attention, so each row is computed whole and "
+        "padded, and a prompt that several responses share is computed for each of them. A pass "
+        f"may compute more tokens than optim.micro_batch_tokens ({budget}); if memory runs out, "
+        "lower it.",
+    )
 
 
 def load_whole(reference: Reference, *, body_only: bool = False) -> PreTrainedModel:
