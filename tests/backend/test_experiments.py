@@ -358,7 +358,7 @@ def test_results_are_written_in_each_format(
 
     kind, text = written("markdown")
     assert kind == "text/markdown; charset=utf-8"
-    assert "| reinforce\\_pp | 1 | 0.4 | 9 |" in text
+    assert "| reinforce\\_pp | 1 | 0.400 | 9 |" in text
     kind, text = written("csv")
     assert kind == "text/csv; charset=utf-8"
     assert text.startswith("table,set,group,")

@@ -68,7 +68,7 @@ def test_what_is_held_out_decides_however_long_the_run(
         "high": pytest.approx(0.31),
     }
     # As many as the snapshot holds out.
-    assert found["gauges"][0]["beside"] == "2 prompts, was 0.1"
+    assert found["gauges"][0]["beside"] == "2 prompts, was 0.100"
 
 
 @pytest.mark.parametrize("steps", [1000, 10_000])
@@ -92,7 +92,7 @@ def test_a_length_that_jumps_among_the_first_steps_is_seen_however_long_the_run(
     (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
 
     assert (found["kind"], found["level"]) == ("inflated", "bad")
-    assert "the responses grew from 20.2 to 60 tokens" in found["sentence"]
+    assert "the responses grew from 20.2 to 60.0 tokens" in found["sentence"]
     assert "was 20.2" in found["gauges"][3]["beside"]
 
 
@@ -107,7 +107,7 @@ def test_evaluations_come_whole_however_many_there_are(
 
     assert found["best_step"] == 1500
     assert found["gauges"][0]["value"] == pytest.approx(values[-1])
-    assert found["gauges"][0]["beside"] == "2 prompts, was 0.1"
+    assert found["gauges"][0]["beside"] == "2 prompts, was 0.100"
 
 
 def test_parts_of_a_breakdown_are_not_read() -> None:
@@ -330,7 +330,7 @@ def test_an_evaluation_of_all_prompts_counts_the_training_prompts(
     api: TestClient, database: Database, seed: Seed
 ) -> None:
     sentence = _evaluated(api, database, seed)
-    assert sentence == "The mean reward on all 10 prompts, 8 of them training prompts, is 0.5."
+    assert sentence == "The mean reward on all 10 prompts, 8 of them training prompts, is 0.500."
 
 
 def test_prompts_that_were_never_split_are_training_prompts_of_who_learned_them(
@@ -352,7 +352,7 @@ def test_prompts_that_were_never_split_are_training_prompts_of_who_learned_them(
         new = NewRun(seed.project, seed.user, "a run", "sft", config, schema_version=1)
         later = runs.create(session, new, at=AT).id
         session.execute(update(Model).where(Model.id == "m2").values(run_id=later))
-    assert _evaluated(api, database, seed) == "The mean reward is 0.5."
+    assert _evaluated(api, database, seed) == "The mean reward is 0.500."
     for learned in ("m1", "m2"):
         sentence = _evaluated(api, database, seed, learned)
-        assert sentence == "The mean reward on training prompts is 0.5."
+        assert sentence == "The mean reward on training prompts is 0.500."

@@ -6,7 +6,6 @@ import { archiveExperiment, experimentQuery } from "@/api/experiments";
 import type { Experiment } from "@/api/types";
 import { PageTitle } from "@/components/page-title";
 import { Icon } from "@/components/icons";
-import { PageTitle } from "@/components/page-title";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { Ago } from "@/components/text/clock";
