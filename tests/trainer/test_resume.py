@@ -80,7 +80,9 @@ def sampled(run_dir: Path) -> dict[int, list[dict[str, Any]]]:
     for text in (run_dir / "events.jsonl").read_bytes().splitlines():
         line = json.loads(text)
         if line["type"] == "start":
-            found = {step: those for step, those in found.items() if step <= line["step"]}
+            # From the beginning means that step 0 comes again, too, as the relay takes it.
+            last = line["step"] or -1
+            found = {step: those for step, those in found.items() if step <= last}
         if line["type"] == "sample":
             found.setdefault(line["step"], []).append(line)
     return found
