@@ -60,6 +60,11 @@ export class Problem extends Error {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 
+  /** Something else has changed what this was about. */
+  get isConflict(): boolean {
+    return this.status === 409;
+  }
+
   /** Podium did not answer at all; the top bar says so until it does. */
   get isUnanswered(): boolean {
     return isUnanswered(this.status || null);

@@ -2,6 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link, useRouteError } from "react-router";
 
+import { PageTitle } from "@/components/page-title";
 import { Empty, Failure } from "@/components/states";
 
 import { shownError } from "./loading/shown-error";
@@ -35,6 +36,7 @@ export function Crash() {
 export function NotFound() {
   return (
     <div className="page">
+      <PageTitle>Not found</PageTitle>
       <h1 className="sr-only">Not found</h1>
       <Empty
         icon="search"

@@ -22,6 +22,7 @@ export function ProjectForm({ onClose }: { onClose?: () => void }) {
   const go = useGo();
   return (
     <CreateForm
+      notDone="The project was not created."
       create={() => createProject({ name: name.trim(), guidelines, ...settingsOf(wanted) })}
       list={projectsQuery.queryKey}
       onMade={async (project) => {

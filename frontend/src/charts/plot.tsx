@@ -140,13 +140,16 @@ export function Plot(props: PlotProps) {
     plot.current = made;
     // A drag ends with a click as well, which is no pick of a point.
     let hasDragged = false;
-    const onDown = () => {
+    // Of the main button alone, as uPlot takes it: a menu opens on another, and no release comes.
+    const onDown = ({ button }: MouseEvent) => {
+      if (button !== 0) return;
       hasDragged = false;
       isHeld.current = true;
       document.addEventListener("mouseup", onUp);
     };
     // uPlot listens for the same event since before: it has told of the zoom by now.
-    const onUp = () => {
+    const onUp = ({ button }: MouseEvent) => {
+      if (button !== 0) return;
       document.removeEventListener("mouseup", onUp);
       isHeld.current = false;
       show(made, latest.current);

@@ -18,7 +18,8 @@ import { pagesFor } from "../nav-pages";
 import { found, neighbour, type Named } from "./search";
 
 const MOST_RUNS = 100;
-const NOTHING = `No page, experiment, model, project or action matches, and none of the newest ${MOST_RUNS} runs. The page Runs finds all runs.`;
+const NOTHING = "No page, project or action matches.";
+const NO_RUN = `No page, experiment, model, project or action matches, and none of the newest ${MOST_RUNS} runs. The page Runs finds all runs.`;
 
 const PARTLY = "Nothing that could be loaded matches; some lists could not be loaded.";
 
@@ -33,6 +34,13 @@ interface Entries {
   readonly entries: readonly Entry[];
   readonly isLoaded: boolean;
   readonly isWhole: boolean;
+  /** Whether runs, experiments and models are searched. */
+  readonly hasRuns: boolean;
+}
+
+function nothingIn({ isWhole, hasRuns }: Entries): string {
+  if (!isWhole) return PARTLY;
+  return hasRuns ? NO_RUN : NOTHING;
 }
 
 function useEntries(user: User): Entries {
@@ -114,6 +122,7 @@ function useEntries(user: User): Entries {
     entries,
     isLoaded: !lists.some((one) => one.isLoading),
     isWhole: !lists.some((one) => one.isError),
+    hasRuns: sees("runs"),
   };
 }
 
@@ -188,7 +197,7 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
           </li>
         ))}
         {entries.length === 0 && (
-          <li className="faint">{all.isLoaded ? (all.isWhole ? NOTHING : PARTLY) : "Looking…"}</li>
+          <li className="faint">{all.isLoaded ? nothingIn(all) : "Looking…"}</li>
         )}
       </ul>
     </dialog>

@@ -1,13 +1,16 @@
 /** A form that makes one thing: the fields are the caller's; sending, its error and its button are here. */
-import { useMutation, useQueryClient, type QueryKey } from "@tanstack/react-query";
+import { useQueryClient, type QueryKey } from "@tanstack/react-query";
 import { useId, type ReactNode } from "react";
 
 import { Dialog } from "../dialog";
 import { Failure } from "../states";
 import { Field } from "./field";
+import { useSending } from "./use-sending";
 
 export function CreateForm<Made>(props: {
   create: () => Promise<Made>;
+  /** A sentence, such as "The snapshot was not frozen.": said if the form is gone by then. */
+  notDone: string;
   /** The list that has one more afterwards. */
   list: QueryKey;
   /** Also called when the form is gone by then, such as by Escape: as it was when it was sent. */
@@ -22,21 +25,24 @@ export function CreateForm<Made>(props: {
 }) {
   const id = useId();
   const client = useQueryClient();
-  const sending = useMutation<Made, Error, typeof props.onMade>({
-    mutationFn: props.create,
-    onSuccess: async (made, onMade) => {
-      await client.invalidateQueries({ queryKey: props.list });
-      await onMade?.(made);
+  const sending = useSending<Made, typeof props.onMade>(
+    props.notDone,
+    {
+      mutationFn: props.create,
+      onSuccess: async (made, onMade) => {
+        await client.invalidateQueries({ queryKey: props.list });
+        await onMade?.(made);
+      },
     },
-  });
+    () => props.dialog?.onClose(),
+  );
   const form = (
     <form
       id={id}
       className="form"
       onSubmit={(event) => {
         event.preventDefault();
-        // Who closed the dialog may have opened another one since.
-        sending.mutate(props.onMade, { onSuccess: () => props.dialog?.onClose() });
+        sending.mutate(props.onMade);
       }}
     >
       {props.children}

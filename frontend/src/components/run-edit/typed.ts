@@ -30,6 +30,13 @@ export const clashingFields = (typed: Typed, seen: Typed, newest: Typed): FieldN
     (name) => !areSame(newest[name], seen[name]) && !areSame(newest[name], typed[name]),
   );
 
+/** What a change asked for, in the words of its author. */
+export const sentValues = ({ name, tags, notes }: RunChange): Typed => ({
+  ...(name != null && { name }),
+  ...(tags != null && { tags }),
+  ...(notes != null && { notes }),
+});
+
 const only = (fields: readonly FieldName[], of: Typed): Typed =>
   Object.fromEntries(fields.map((name) => [name, of[name]]));
 

@@ -7,9 +7,9 @@ import { changeRun, runQuery } from "@/api/runs";
 import type { Run, RunChange } from "@/api/types";
 import { useSending } from "@/components/form/use-sending";
 
-import { changedFields, changeOf, clashingFields, valuesOf, type Typed } from "./typed";
+import { changedFields, changeOf, clashingFields, sentValues, valuesOf, type Typed } from "./typed";
 
-const isConflict = (error: Error | null) => error instanceof Problem && error.status === 409;
+const isConflict = (error: Error | null) => error instanceof Problem && error.isConflict;
 
 /** `run` is the newest; the form began with what stood there when it was opened. */
 export function useEdit(run: Run, typed: Typed, onClose: () => void) {
@@ -27,17 +27,18 @@ export function useEdit(run: Run, typed: Typed, onClose: () => void) {
       mutationFn: (change: RunChange) => changeRun(run.id, change),
       onSuccess: (changed) => {
         client.setQueryData(runQuery(changed.id).queryKey, changed);
-        void readAgain();
+        return readAgain();
       },
       onError: (error) =>
         isConflict(error)
           ? Promise.all([readAgain(), client.invalidateQueries(runQuery(run.id))])
           : undefined,
     },
-    (changed) => {
+    (changed, sent) => {
       const now = valuesOf(changed);
-      // What was typed while it was sent stays, and is not saved yet.
-      if (changedFields(latest.current, now).length === 0) onClose();
+      // What was typed while it was sent stays, and is not saved yet. Compared with what was sent,
+      // which the service may write otherwise.
+      if (changedFields(latest.current, { ...now, ...sentValues(sent) }).length === 0) onClose();
       else setSeen(now);
     },
   );

@@ -24,6 +24,7 @@ function SaveDialog(props: { page: ViewPage; query: string; onClose: () => void 
   const [name, setName] = useState("");
   return (
     <CreateForm
+      notDone="The view was not saved."
       create={() => createView(projectId, { page, name: name.trim(), query })}
       list={viewsKey(projectId)}
       onMade={(made) => open(made.id)}
@@ -59,8 +60,7 @@ function useUpdate(view: SavedView) {
       await readAgain();
       onSaved(query);
     },
-    onError: (error) =>
-      error instanceof Problem && error.status === 409 ? readAgain() : undefined,
+    onError: (error) => (error instanceof Problem && error.isConflict ? readAgain() : undefined),
   });
   return { saving, isLate: isOvertaken(base, view), seen: seenRevision(base, view) };
 }
@@ -88,6 +88,9 @@ function UpdateButton(props: {
         <PendingButton isPending={saving.isPending} onPress={() => save(view.revision)}>
           Replace theirs
         </PendingButton>
+        {!(saving.error instanceof Problem && saving.error.isConflict) && (
+          <Refused asked={saving} />
+        )}
       </div>
     );
   return (

@@ -18,7 +18,9 @@ function useChange<Input>(view: SavedView, change: (input: Input) => Promise<unk
 }
 
 function Line({ view }: { view: SavedView }) {
-  const [name, setName] = useState(view.name);
+  // Null until somebody types: a name that another person gives meanwhile is shown.
+  const [typed, setTyped] = useState<string | null>(null);
+  const name = typed ?? view.name;
   const [isSure, setSure] = useState(false);
   const { project_id: projectId, revision } = view;
   const renaming = useChange(view, (next: string) =>
@@ -43,7 +45,7 @@ function Line({ view }: { view: SavedView }) {
           aria-label={`Name of ${view.name}`}
           maxLength={200}
           value={name}
-          onChange={(event) => setName(event.target.value)}
+          onChange={(event) => setTyped(event.target.value)}
         />
         {isNew && (
           <PendingButton isPending={renaming.isPending} onPress={rename}>

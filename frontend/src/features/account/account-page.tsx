@@ -101,7 +101,7 @@ function NameForm({ user }: { user: User }) {
       label="Change name"
       asked={asked}
       done="Saved."
-      isKept={name.trim() === user.name}
+      isKept={name.trim() === asked.variables?.name}
       isComplete={name.trim() !== "" && name.trim() !== user.name}
       onSubmit={() => asked.mutate({ name: name.trim() })}
     >
@@ -121,8 +121,8 @@ function EmailChange({ user }: { user: User }) {
       label="Change e-mail"
       asked={asked}
       done="Saved."
-      isKept={email.trim() === (user.email ?? "")}
-      isComplete={email.trim() !== "" && email.trim() !== user.email}
+      isKept={email.trim() === asked.variables?.email}
+      isComplete={email.trim() !== "" && email.trim().toLowerCase() !== user.email}
       onSubmit={change}
     >
       <Field label="E-mail">

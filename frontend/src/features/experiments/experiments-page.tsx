@@ -28,6 +28,7 @@ function NewDialog({ projectId, onClose }: { projectId: string; onClose: () => v
   const [question, setQuestion] = useState("");
   return (
     <CreateForm
+      notDone="The experiment was not created."
       create={() =>
         createExperiment({ project_id: projectId, name: name.trim(), question: question.trim() })
       }

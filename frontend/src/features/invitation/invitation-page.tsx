@@ -168,7 +168,7 @@ function NewAccount({ token, invitation }: { token: string; invitation: OpenedIn
     mutationFn: () => acceptInvitation(token, invitation.email === null ? email : null, password),
     onSuccess: onAccepted,
   });
-  const isTaken = accepting.error instanceof Problem && accepting.error.status === 409;
+  const isTaken = accepting.error instanceof Problem && accepting.error.isConflict;
   return (
     <form
       className="form"

@@ -35,6 +35,7 @@ function RegisterDialog({ projectId, onClose }: { projectId: string; onClose: ()
     });
   return (
     <CreateForm
+      notDone="The model was not registered."
       create={register}
       list={modelsQuery.queryKey}
       verb="Register"
@@ -170,9 +171,9 @@ export function ModelsPage() {
                 {(model) => <Row key={model.id} model={model} projectId={projectId} />}
               </Table>
               {more != null && (
-                <p className="hint">
-                  The newest {MOST_LISTED} models are listed. An older one is on the page of the run
-                  that trained it.
+                <p className="small muted models-part">
+                  The newest {MOST_LISTED} models are listed. An older one that a run trained is on
+                  the page of that run.
                 </p>
               )}
             </>

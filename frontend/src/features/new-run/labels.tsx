@@ -81,8 +81,9 @@ export function LabelFields(props: {
         )}
         {name === "" && losesExperiment(props.parent, experiments) && (
           <span className="hint">
-            This run begins outside the experiment of {props.parent?.name}: it is archived, of
-            another project, or older than the newest 500.
+            The experiment of {props.parent?.name} cannot be chosen here, so this run begins without
+            it. That experiment is archived, belongs to another project, or is older than the newest
+            500.
           </span>
         )}
         {name !== "" && known === undefined && (

@@ -60,6 +60,7 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
     });
   return (
     <CreateForm
+      notDone="The demonstrations were not made."
       create={freeze}
       list={["project", run.project_id, "snapshots"]}
       onMade={() => go(`/projects/${run.project_id}/data/snapshots`)}

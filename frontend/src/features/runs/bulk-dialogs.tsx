@@ -8,7 +8,7 @@ import type { Run, RunsChange } from "@/api/types";
 import { Dialog } from "@/components/dialog";
 import { Icon } from "@/components/icons";
 import { PendingButton } from "@/components/pending-button";
-import { Loaded } from "@/components/states";
+import { Missing } from "@/components/states";
 import { plural } from "@/lib/format";
 
 export type Change = Partial<Omit<RunsChange, "run_ids">>;
@@ -161,9 +161,7 @@ export function ExperimentDialog(props: ChangeDialogProps) {
           </option>
         ))}
       </select>
-      <Loaded query={experiments} lines={1}>
-        {() => null}
-      </Loaded>
+      <Missing query={experiments} what="The experiments" />
       {props.refused}
     </Dialog>
   );

@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { runKeysQuery } from "@/api/runs";
 import { Dialog } from "@/components/dialog";
-import { Loaded } from "@/components/states";
+import { Missing } from "@/components/states";
 
 import { BUILT_IN, DEFAULT_COLUMNS, isKey, MOST_KEYS } from "./view";
 
@@ -84,7 +84,7 @@ export function ColumnsMenu({ projectId, columns, onColumns, onClose }: MenuProp
           {chosen.map((key) => box(key, key))}
           {offered.slice(0, MOST_FOUND).map((key) => box(key, key))}
         </div>
-        <Loaded query={asked}>{() => null}</Loaded>
+        <Missing query={asked} what="The settings and metrics" />
         {offered.length > MOST_FOUND && (
           <p className="small muted">
             And {offered.length - MOST_FOUND} more: type a part of the name.

@@ -96,6 +96,7 @@ export function FreezeDialog(props: { projectId: string; kind: Kind; onClose: ()
     });
   return (
     <CreateForm
+      notDone="The snapshot was not frozen."
       create={freeze}
       list={["project", props.projectId, "snapshots"]}
       verb={

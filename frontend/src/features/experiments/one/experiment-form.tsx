@@ -161,7 +161,7 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
         await client.invalidateQueries({ queryKey: ["experiments", experiment.project_id] });
       },
       onError: async (error) => {
-        if (!(error instanceof Problem && error.status === 409)) return;
+        if (!(error instanceof Problem && error.isConflict)) return;
         const newest = await client.fetchQuery({ ...query, staleTime: 0 });
         // More may have been typed while it was fetched.
         setTyped((now) => rebased(now, textsOf(from), textsOf(newest)));

@@ -99,7 +99,7 @@ function Task(props: {
           {answering.isPending && "Sending…"}
         </span>
       </div>
-      <Refused asked={answering} />
+      <Refused asked={{ ...answering, mutate: answer }} />
       <Comparison
         projectId={projectId}
         assignment={assignmentOf(task, state.attempt)}

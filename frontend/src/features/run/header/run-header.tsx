@@ -187,7 +187,13 @@ function RunDuration({ run }: { run: Run }) {
 /** The name, and its tags; both become fields where they stand. */
 function RunName({ run, mayChange }: { run: Run; mayChange: boolean }) {
   const [isEdited, setEdited] = useState(false);
-  if (isEdited) return <NameAndTags run={run} onClose={() => setEdited(false)} />;
+  if (isEdited)
+    return (
+      <>
+        <PageTitle>{run.name}</PageTitle>
+        <NameAndTags run={run} onClose={() => setEdited(false)} />
+      </>
+    );
   return (
     <div className="run-name">
       <PageTitle>{run.name}</PageTitle>

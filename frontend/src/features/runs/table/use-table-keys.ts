@@ -36,8 +36,8 @@ export function useTableKeys(table: TableKeys): void {
       act();
       return true;
     }
-    // On a link or a button Enter is theirs.
-    const isFree = !(target instanceof HTMLAnchorElement || target instanceof HTMLButtonElement);
+    // On a link or a button Enter is theirs; on a check box, maybe of another row, nobody's.
+    const isFree = !(target instanceof Element && target.closest("a, button, input") !== null);
     const onRow = key === "Enter" && isFree ? table.onOpen : ofRow[key];
     if (at === null || onRow === undefined) return false;
     onRow(at);

@@ -124,6 +124,7 @@ function NewKey(props: { userId: string; onMade: (key: Key) => void; onClose: ()
     );
   return (
     <CreateForm
+      notDone="The key was not created."
       create={() => createKey(props.userId, name.trim(), scopes, life)}
       list={["keys", props.userId]}
       onMade={props.onMade}

@@ -32,7 +32,7 @@ export function ProjectTab({ projectId }: { projectId: string }) {
   );
 }
 
-const isConflict = (error: Error | null) => error instanceof Problem && error.status === 409;
+const isConflict = (error: Error | null) => error instanceof Problem && error.isConflict;
 
 interface Sent {
   readonly change: ProjectChange;
