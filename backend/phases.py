@@ -133,6 +133,7 @@ class Phases:
         used = await self.used_key()
 
         def _worked(session: Session) -> T:
+            self._changes.clear()  # Those of a first time that a deadlock has undone.
             self._caller = caller = self.admitted(session)
             if used is not None and (kept := idempotency.find(session, **used)) is not None:
                 raise Replayed(kept)
@@ -146,6 +147,7 @@ class Phases:
         """Do and remember the work of a request that admits everybody, such as a sign-in."""
 
         def _worked(session: Session) -> T:
+            self._changes.clear()
             done = work(session)
             self.remember(session, done, None)
             return done

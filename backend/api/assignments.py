@@ -1,5 +1,6 @@
 """What an annotator does: take a comparison, judge it, skip it, renew or release the lease."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Body, Query, Response
@@ -23,6 +24,9 @@ from backend.schemas.paging import Id, Listing
 from backend.store.data import assignments, guidelines, judgments, practice
 
 router = api_router("assignments", is_audited=False)
+
+# Days that every zone can say in UTC, too.
+_FIRST_DAY, _LAST_DAY = datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
 @router.post(
@@ -141,7 +145,11 @@ def progress(
     at: Now,
     day_start: Annotated[
         AwareDatetime | None,
-        Query(description="When the annotator's day began; midnight UTC unless it is given."),
+        Query(
+            ge=_FIRST_DAY,
+            le=_LAST_DAY,
+            description="When the annotator's day began; midnight UTC unless it is given.",
+        ),
     ] = None,
 ) -> AnnotationProgress:
     """How many judgments this annotator and the project have, and how many are left."""

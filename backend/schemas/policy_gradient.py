@@ -233,8 +233,8 @@ class PolicyGradientConfig(Common):
         ge=1,
         le=65536,
         json_schema_extra=when_absent("the whole rollout, that is one update per epoch"),
-        description="Responses per optimizer step. The learning rate is the same for all of them, "
-        "so it should divide the responses of a step.",
+        description="Responses per optimizer step. Choose a number that divides the responses of "
+        "a rollout: what is left over is an update of its own, with the same learning rate.",
     )
 
     evaluation_sets: EvaluationSets = Field(
@@ -255,11 +255,12 @@ class PolicyGradientConfig(Common):
             *super().cautions(),
             *_cautions_of_kl(self.kl),
             *_cautions_of_minibatches(self.minibatch_size, self.n_responses),
+            *_cautions_of_lam(self.gae, self.estimator),
         ]
         if self.kl.max is not None and self.eval_every == 0:
             message = (
-                "ends the run with its best evaluation below the limit; with eval_every 0 that may "
-                "be the untrained model"
+                "ends the run with its best evaluation within the limit; with eval_every 0 that "
+                "may be the untrained model"
             )
             if self.kl.coef == 0:
                 message = (
@@ -337,14 +338,6 @@ class PolicyGradientConfig(Common):
             raise ValueError(
                 f"gae.gamma is {gamma:g}, but {self.estimator} does not discount; set it to 1"
             )
-        lam = self.gae.lam if self.gae is not None else 1.0
-        # Stored configs have the default where they say gamma alone; without a critic it is 1.
-        is_said = lam not in (1.0, Gae.model_fields["lam"].default)
-        if is_said and self.estimator not in CRITIC_ESTIMATORS:
-            raise ValueError(
-                f"gae.lam is {lam:g}, but has an effect only with estimator ppo, and estimator is "
-                f"{self.estimator}; remove it, or set estimator to ppo"
-            )
         if self.dynamic_sampling is not None and self.estimator not in GROUPED_ESTIMATORS:
             raise ValueError(
                 "dynamic_sampling works only with estimators that compare the responses of one "
@@ -391,6 +384,15 @@ class PolicyGradientConfig(Common):
                 "model or shared, or add a reward term of kind model"
             )
         return self
+
+
+def _cautions_of_lam(gae: Gae | None, estimator: Estimator) -> list[Caution]:
+    # Stored configs have the default where they say gamma alone; without a critic it is 1.
+    unsaid = (1.0, Gae.model_fields["lam"].default)
+    if gae is None or gae.lam in unsaid or estimator in CRITIC_ESTIMATORS:
+        return []
+    message = f"is {gae.lam:g}, but has an effect only with estimator ppo"
+    return [Caution("gae.lam", "ignored_setting", message, "leave it out")]
 
 
 def _cautions_of_minibatches(size: int | None, n_responses: int) -> list[Caution]:

@@ -332,8 +332,11 @@ class Rollout(Section):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether tokens come from a part of the distribution that gives the log-probabilities."""
-        return self.top_p < 1 or self.temperature == 0
+        """Whether tokens come from a part of the distribution that gives the log-probabilities.
+
+        Greedy ones do not count: vLLM tells theirs at temperature 1 and of the whole, either way.
+        """
+        return self.top_p < 1 and self.temperature > 0
 
     def check_samples(self, samples_per_prompt: int) -> None:
         """Raise ValueError if several responses to a prompt would all be the same one."""

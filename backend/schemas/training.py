@@ -215,7 +215,7 @@ class EvaluateConfig(Sampler):
     texts: Demonstrations | None = Field(
         None,
         description="A snapshot of demonstrations not used in training: how likely their responses "
-        "are shows what was forgotten. One that has more tokens with its prompt than "
+        "are shows what was forgotten. A demonstration that has more tokens with its prompt than "
         "rollout.max_prompt_tokens and rollout.max_new_tokens together ends the run with an error.",
     )
 
@@ -260,6 +260,13 @@ def parse_run_config(value: Any) -> RunConfig:
     Raises pydantic.ValidationError naming each wrong key with its path.
     """
     return _ADAPTER.validate_python(value)
+
+
+# What makes the longest sequence shorter.
+SHORTER = (
+    "Lower max_tokens, or rollout.max_prompt_tokens and the max_new_tokens of the rollout and of "
+    "its evaluation sets."
+)
 
 
 def longest_sequence(config: RunConfig) -> int:

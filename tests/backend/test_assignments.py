@@ -392,6 +392,8 @@ def test_progress_counts_the_day_of_the_annotator(
     assert today(now - timedelta(hours=1)) == 1
     assert today(now + timedelta(hours=1)) == 0
     assert client.get(address, params={"day_start": "2026-11-26T00:00:00"}).status_code == 422
+    # Year 1 begins before it in UTC.
+    assert client.get(address, params={"day_start": "0001-01-01T00:00:00+10:00"}).status_code == 422
 
 
 def test_presented_order_is_shuffled_per_annotator_without_favour() -> None:

@@ -100,6 +100,18 @@ def test_a_run_goes_on_where_a_grader_has_nothing_to_grade_by(
         assert ("no answer" if is_known else "no reference") in one["why"]["math"]
 
 
+def test_a_grader_that_only_watches_needs_no_reference(
+    workshop: Workshop, tiny_model: Path
+) -> None:
+    config = prompts_config("policy_gradient", tiny_model)
+    terms = [{"kind": "set_match", "weight": 0}, {"kind": "format"}]
+    config["reward"] = {"terms": terms, "normalize": "none"}
+
+    run_dir = run(workshop, config)
+
+    assert "no_reference" not in {alert["rule"] for alert in lines(run_dir, "alert")}
+
+
 @pytest.mark.parametrize("method", ["policy_gradient", "generate", "evaluate"])
 def test_a_run_without_any_reference_ends_before_it_begins(
     workshop: Workshop, tiny_model: Path, method: str

@@ -99,7 +99,9 @@ def test_an_evaluation_whose_log_probabilities_vllm_cannot_report_is_refused() -
         "prompts": {"id": "snap_a"},
         "reward": {"terms": [{"kind": "finished"}]},
         "rollout": {"engine": "vllm", "temperature": 0.7},
-        "evaluation_sets": [{"name": "ood", "prompts": {"id": "snap_b"}, "temperature": 0}],
+        "evaluation_sets": [
+            {"name": "ood", "prompts": {"id": "snap_b"}, "temperature": 1, "top_p": 0.9}
+        ],
     }
     with pytest.raises(ValueError, match="cannot report the log-probabilities of both"):
         parse_run_config(config)

@@ -285,6 +285,12 @@ def _require(part: str, kept: Mapping[str, object], step: int) -> None:
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
     """Put saved trainable weights back, in place."""
     for name, parameter in trainable(model).items():
+        if name not in weights:
+            raise ConfigError(
+                f"the checkpoint has no weights of {name}, which is trained now",
+                "Start from the beginning: the version of Podium that made the checkpoint put "
+                "adapters on other layers.",
+            )
         parameter.copy_(weights[name])
 
 

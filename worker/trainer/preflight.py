@@ -6,17 +6,13 @@ recorded what a model is.
 
 from backend.schemas.references import Reference, pointers
 from backend.schemas.sections import HasReference, HasRollout
-from backend.schemas.training import RunConfig, longest_sequence
+from backend.schemas.training import SHORTER, RunConfig, longest_sequence
 from worker.trainer.errors import ConfigError
 from worker.trainer.models import files
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.run import Run
 from worker.trainer.sampling import vllm_engine
 
-_SHORTER = (
-    "Lower max_tokens, or rollout.max_prompt_tokens and the max_new_tokens of the rollout and of "
-    "its evaluation sets."
-)
 _OTHER_REFERENCE = (
     "Use a reference of the same model family with embeddings of the same size, or leave it out."
 )
@@ -45,7 +41,7 @@ def _check_window(path: str, reference: Reference, longest: int) -> None:
         raise ConfigError(
             f"{path}: the model has a context length of {window} tokens, but a prompt with its "
             f"response may need {longest}",
-            _SHORTER,
+            SHORTER,
         )
 
 

@@ -19,7 +19,7 @@ from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Pointer, Reference, pointers
 from backend.schemas.runs import ConfigProblem, ValidationAnswer
 from backend.schemas.sections import HasSets, HasSplit, Sampler
-from backend.schemas.training import RunConfig, longest_sequence, parse_run_config
+from backend.schemas.training import SHORTER, RunConfig, longest_sequence, parse_run_config
 from backend.schemas.vocabulary import ModelKind, SnapshotKind, Split
 from backend.store.runs import checkpoints, runs
 from backend.store.tables.data import Snapshot
@@ -30,10 +30,6 @@ _KIND_WORDS = {
     ModelKind.REWARD_MODEL: "reward model",
     ModelKind.PROCESS_MODEL: "process reward model",
 }
-_SHORTER = (
-    "Lower max_tokens, or rollout.max_prompt_tokens and the max_new_tokens of the rollout and of "
-    "its evaluation sets."
-)
 _MISSING = "Choose an existing one (GET /{list} lists them), or create it first."
 
 
@@ -292,7 +288,7 @@ def _check_windows(longest: int, found: _Findings) -> None:
                 path,
                 f"{model.name!r} has a context length of {window} tokens, but a prompt with its "
                 f"response may need {longest}",
-                _SHORTER,
+                SHORTER,
             )
 
 

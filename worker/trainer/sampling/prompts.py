@@ -101,7 +101,8 @@ def require_references(
 
     `of` says in sentences whose they are. Raises DataError if no prompt has one.
     """
-    comparing = next((term for term in terms if term.needs_reference), None)
+    # One of weight 0 only watches: what it cannot score is not left out.
+    comparing = next((term for term in terms if term.needs_reference and term.weight), None)
     n_without = sum(prompt.reference is None for prompt in prompts)
     if comparing is None or n_without == 0:
         return

@@ -3,6 +3,7 @@
 /** Titles of rules whose names, which are identifiers, do not read as one. */
 const TITLES: Readonly<Record<string, string>> = {
   best_checkpoint: "Output",
+  set_chose_the_output: "Held-out prompts in an evaluation set",
   answers_not_kept: "Answers left on the worker",
   event_line: "Invalid event line",
   idle_gpus: "Idle GPUs",
