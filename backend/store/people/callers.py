@@ -46,6 +46,11 @@ def hold(session: Session, maker: Caller, *, users: Collection[str] = ()) -> Non
         )
 
 
+def present(session: Session, maker: Caller) -> Caller:
+    """A caller who is held with the roles of now, which may have gone during the wait."""
+    return of_user(session, maker.id) or maker
+
+
 def hold_users(session: Session, user_ids: Collection[str]) -> dict[str, bool]:
     """Keep these users as they are until the transaction ends; whether each is active, by id."""
     held = select(User.id, User.is_active).where(User.id.in_(user_ids)).order_by(User.number)

@@ -49,6 +49,7 @@ def add(
     """
     sender.must_hand_out(role, project_id)
     callers.hold(session, sender)
+    callers.present(session, sender).must_hand_out(role, project_id)
     row = Invitation(
         id=new_id("invitation"),
         project_id=project_id,
@@ -81,7 +82,8 @@ def renew(
     """
     callers.hold(session, sender)
     row = _unused(session, project_id, invitation_id)
-    sender.must_hand_out(Role(row.role), project_id)
+    for one in (sender, callers.present(session, sender)):
+        one.must_hand_out(Role(row.role), project_id)
     row.token_sha256, row.expires_at = link
     row.invited_by, row.key_id = sender.id, sender.key.id if sender.key else None
     row.revoked_at = None

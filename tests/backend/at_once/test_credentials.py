@@ -18,7 +18,7 @@ from backend.schemas.projects.members import InvitationsBody
 from backend.schemas.vocabulary import Role
 from backend.store.data import projects
 from backend.store.db import Database
-from backend.store.people import invitations, keys, sign_ins, users
+from backend.store.people import invitations, keys, members, sign_ins, users
 from backend.store.tables.access import ApiKey, BrowserSession, Invitation
 from tests.backend.at_once.beside import Beside
 
@@ -54,6 +54,11 @@ class Place(NamedTuple):
         keys.revoke_all(session, self.user_id, at=AT)
         invitations.revoke_sent_by(session, self.user_id, at=AT)
         auth.end_sessions(session, self.user_id)
+
+    def demote(self, session: Session) -> None:
+        """What PATCH /projects/{id}/members/{id} does."""
+        members.change(session, self.project_id, self.user_id, Role.VIEWER)
+        invitations.revoke_beyond(session, self.user_id, at=AT)
 
     def change_password(self, session: Session) -> None:
         """What PATCH /users/{id} does with `password`."""
@@ -124,6 +129,23 @@ def test_what_is_made_before_the_end_ends_too(place: Place, make: Step, end: Ste
     other.result()
 
     assert place.left() == (0, 0, 0)
+
+
+def test_no_invitation_outlives_the_role_that_it_hands_out(place: Place) -> None:
+    with place.database.write() as session:
+        place.invitation(session)
+        other = Beside(place.database, place.demote)
+    other.result()
+    assert place.left()[1] == 0
+
+    with place.database.write() as session:
+        members.change(session, place.project_id, place.user_id, Role.RESEARCHER)
+    with place.database.write() as session:
+        place.demote(session)
+        other = Beside(place.database, place.invitation)
+    with pytest.raises(Forbidden):
+        other.result()
+    assert place.left()[1] == 0
 
 
 @MAKES
