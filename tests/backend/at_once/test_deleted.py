@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from fastapi.testclient import TestClient
+from httpx import Response
 from sqlalchemy.orm import Session
 
 from backend.store import saved_views
@@ -56,17 +57,30 @@ def practice_comparison(api: TestClient) -> Thing:
     )
 
 
-@pytest.mark.parametrize("make", [member, view, practice_comparison])
-def test_what_is_deleted_meanwhile_is_a_conflict(
-    postgres_service: Service, make: Callable[[TestClient], Thing]
-) -> None:
-    api, database = postgres_service.client(), postgres_service.app.state.database
-    thing = make(api)
+def changed_beside_its_end(service: Service, thing: Thing) -> Response:
+    """What a change answers that comes while the thing is being deleted."""
+    api, database = service.client(), service.app.state.database
     with database.write() as session:
         thing.delete(session)
         other = Request(database, lambda: api.patch(thing.path, json=thing.change))
+    return other.result()
 
-    answer = other.result()
+
+@pytest.mark.parametrize("make", [view, practice_comparison])
+def test_what_is_deleted_meanwhile_is_a_conflict(
+    postgres_service: Service, make: Callable[[TestClient], Thing]
+) -> None:
+    api = postgres_service.client()
+    thing = make(api)
+
+    answer = changed_beside_its_end(postgres_service, thing)
+
     assert answer.status_code == 409
     assert "deleted" in answer.json()["detail"]
     assert api.patch(thing.path, json=thing.change).status_code == 404
+
+
+def test_who_was_removed_meanwhile_is_no_member(postgres_service: Service) -> None:
+    """The change waits for the removal before it looks."""
+    thing = member(postgres_service.client())
+    assert changed_beside_its_end(postgres_service, thing).status_code == 404
