@@ -5,6 +5,7 @@ The trainer is `worker.process.fake_trainer`, everything else is real. A page th
 the console fails the test that opened it.
 """
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -142,6 +143,13 @@ def open_page(browser: Browser, workshop: Workshop, signed_in: StorageState) -> 
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+def forget(open_page: OpenPage, reason: str) -> None:
+    """The console says what failed; anything else is a complaint still."""
+    complaints = open_page.complaints  # type: ignore[attr-defined]
+    assert all(re.search(reason, text) for text in complaints), complaints
+    complaints.clear()
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.e2e.conftest import OpenPage
+from tests.e2e.conftest import OpenPage, forget
 from tests.e2e.workshop import Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -17,13 +17,6 @@ RECORDS = [{"prompt": f"{n}?", "responses": ["one", "two"]} for n in range(3)]
 def _refuse(route: Route) -> None:
     problem = {"title": "The service is too busy", "detail": "Too many requests wait."}
     route.fulfill(status=503, content_type="application/problem+json", body=json.dumps(problem))
-
-
-def _forget(open_page: OpenPage, reason: str) -> None:
-    """The console says what failed; anything else is a complaint still."""
-    complaints = open_page.complaints  # type: ignore[attr-defined]
-    assert all(re.search(reason, text) for text in complaints), complaints
-    complaints.clear()
 
 
 def _open(page: Page, name: str) -> None:
@@ -70,7 +63,7 @@ def test_the_pages_now_and_data_say_what_could_not_be_loaded(
         "link"
     ).first.click()
     expect(page).to_have_title(re.compile(r".+ · Podium"))
-    _forget(open_page, "503")
+    forget(open_page, "503")
 
 
 def test_a_comparison_that_cannot_be_judged_says_where_its_reasons_are(
@@ -93,7 +86,7 @@ def test_a_comparison_that_cannot_be_judged_says_where_its_reasons_are(
     group.get_by_role("button", name="Try again").click()
     expect(group.get_by_role("alert")).to_have_count(0)
     expect(group.get_by_role("button", name=re.compile("^1 "))).to_be_visible()
-    _forget(open_page, "503")
+    forget(open_page, "503")
 
 
 def test_a_page_that_was_never_opened_leaves_the_tab_alone_while_podium_is_away(
@@ -118,4 +111,4 @@ def test_a_page_that_was_never_opened_leaves_the_tab_alone_while_podium_is_away(
     note.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("heading", name="Workers", exact=True)).to_be_visible()
     expect(page).to_have_title("Workers · Podium")
-    _forget(open_page, "ERR_INTERNET_DISCONNECTED|dynamically imported module|preload")
+    forget(open_page, "ERR_INTERNET_DISCONNECTED|dynamically imported module|preload")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from tests.e2e.conftest import OpenPage
+from tests.e2e.conftest import OpenPage, forget
 from tests.e2e.late_answers import LateAnswer
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
@@ -143,9 +143,7 @@ def test_what_is_refused_after_its_editor_was_closed_is_told(
 
     expect(told).to_have_count(0)
     expect(page.get_by_role("link", name="renamed")).to_be_visible()
-    complaints = open_page.complaints  # type: ignore[attr-defined]
-    assert all("503" in text for text in complaints), complaints
-    complaints.clear()
+    forget(open_page, "503")
 
 
 def test_trying_again_changes_the_runs_that_were_chosen(
@@ -174,9 +172,7 @@ def test_trying_again_changes_the_runs_that_were_chosen(
     tags = [workshop.get(f"/runs/{run}")["tags"] for run in (first, second)]
     assert tags == [["baseline"], []]
     # The browser tells of every refusal.
-    complaints = open_page.complaints  # type: ignore[attr-defined]
-    assert all("503" in text for text in complaints), complaints
-    complaints.clear()
+    forget(open_page, "503")
 
 
 def an_experiment(workshop: Workshop, name: str) -> tuple[str, str]:
@@ -228,9 +224,7 @@ def test_what_is_typed_while_an_experiment_is_saved_stays(
     expect(page.get_by_text("Somebody changed this experiment while you wrote.")).to_be_visible()
     expect(page.get_by_role("textbox", name="Question")).to_have_value("Theirs?")
     expect(notes).to_have_value("three and more and more")
-    complaints = open_page.complaints  # type: ignore[attr-defined]
-    assert all("409" in text for text in complaints), complaints
-    complaints.clear()
+    forget(open_page, "409")
 
 
 def test_a_run_is_removed_once_and_the_others_stay_in_place(
@@ -283,9 +277,7 @@ def test_a_view_that_somebody_else_has_updated_is_not_replaced_unasked(
     expect(update.or_(told)).to_have_count(0)
     saved = workshop.get(path)
     assert (saved["revision"], saved["query"]) == (4, f"runs={first}%2C{second}")
-    complaints = open_page.complaints  # type: ignore[attr-defined]
-    assert all("409" in text for text in complaints), complaints
-    complaints.clear()
+    forget(open_page, "409")
 
 
 def test_the_result_of_an_import_is_shown_whatever_is_done_while_it_is_read(
@@ -345,6 +337,4 @@ def test_notes_and_tags_that_somebody_else_has_changed_are_not_replaced_unseen(
     page.get_by_role("button", name="Save mine instead").click()
     expect(notes).to_have_count(0)
     assert workshop.get(address)["notes"] == "mine"
-    complaints = open_page.complaints  # type: ignore[attr-defined]
-    assert all("409" in text for text in complaints), complaints
-    complaints.clear()
+    forget(open_page, "409")

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Callable
 from urllib.parse import unquote
 
 import pytest
@@ -59,6 +60,14 @@ def points(page: Page) -> int:
 
 def wait_for_points(page: Page, least: int) -> None:
     wait_until(lambda: points(page) >= least, f"the curve has {least} points")
+
+
+def point_at(page: Page) -> Callable[[float], None]:
+    """Moves the mouse to a share of the width of the loss's chart, in the middle of its height."""
+    box = page.locator("section[aria-label='loss'] .u-over").bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] / 2
+    return lambda share: page.mouse.move(box["x"] + box["width"] * share, y, steps=4)
 
 
 def test_a_run_started_from_the_form_draws_its_curve_without_a_reload(
@@ -163,11 +172,10 @@ def test_new_points_do_not_move_the_zoom(workshop: Workshop, open_page: OpenPage
     run = workshop.start_behaving(project, steps=5000, step_s=0.1)
     page = open_page(f"/projects/{project}/runs/{run}")
     wait_for_points(page, 8)
-    box = page.locator("section[aria-label='loss'] .u-over").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] / 2)
+    to = point_at(page)
+    to(0.2)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2, steps=4)
+    to(0.6)
     page.mouse.up()
     page.wait_for_url("**zoom=**")
     zoomed = page.url
@@ -183,13 +191,12 @@ def test_points_that_come_during_a_drag_do_not_move_what_is_selected(
     run = workshop.start_behaving(project, steps=5000, step_s=0.1)
     page = open_page(f"/projects/{project}/runs/{run}")
     wait_for_points(page, 8)
-    box = page.locator("section[aria-label='loss'] .u-over").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] / 2)
+    to = point_at(page)
+    to(0.2)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] / 2)
+    to(0.4)
     wait_for_points(page, points(page) + 8)
-    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2, steps=4)
+    to(0.6)
     page.evaluate(_KEEP_ADDRESSES)
     page.mouse.up()
     page.wait_for_url("**zoom=**")

@@ -7,17 +7,13 @@ import type { Listing, Model, ModelDetail } from "./types";
 /** More than these the API lists in no answer. */
 export const MOST_LISTED = 500;
 
-/** The newest of every project that the reader sees; `modelsOf` has those of one. */
-export const modelsQuery = queryOptions({
-  queryKey: ["models"],
-  queryFn: ({ signal }) =>
-    request<Listing<Model>>("/models", { signal, query: { limit: MOST_LISTED } }),
-});
+/** Of all lists of models. */
+export const modelsKey = ["models"] as const;
 
 /** The newest that runs of a project may use: its own and the shared ones. */
 export const modelsOf = (projectId: string) =>
   queryOptions({
-    queryKey: [...modelsQuery.queryKey, projectId],
+    queryKey: [...modelsKey, projectId],
     queryFn: ({ signal }) =>
       request<Listing<Model>>("/models", {
         signal,

@@ -500,16 +500,8 @@ def test_a_model_with_another_vocabulary_is_refused(
     assert found["advice"]
 
 
-@pytest.mark.parametrize(
-    ("path", "change"),
-    [
-        ("model", {"model": {"id": "model_small"}, "reward": {"terms": [{"kind": "finished"}]}}),
-        ("reference", {"reference": {"id": "model_small"}}),
-    ],
-)
-def test_sequences_longer_than_a_models_window_are_refused(
-    api: TestClient, seed: Seed, database: Database, path: str, change: dict[str, Any]
-) -> None:
+def add_small_model(database: Database) -> None:
+    """One with a window of 300 tokens."""
     with database.write() as session:
         session.add(
             Model(
@@ -521,6 +513,19 @@ def test_sequences_longer_than_a_models_window_are_refused(
                 facts={"vocab_size": 512, "context_length": 300},
             )
         )
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        ("model", {"model": {"id": "model_small"}, "reward": {"terms": [{"kind": "finished"}]}}),
+        ("reference", {"reference": {"id": "model_small"}}),
+    ],
+)
+def test_sequences_longer_than_a_models_window_are_refused(
+    api: TestClient, seed: Seed, database: Database, path: str, change: dict[str, Any]
+) -> None:
+    add_small_model(database)
     long = {"rollout": {"max_prompt_tokens": 201, "max_new_tokens": 100}}
     fits = {"rollout": {"max_prompt_tokens": 200, "max_new_tokens": 100}}
 
@@ -535,17 +540,7 @@ def test_sequences_longer_than_a_models_window_are_refused(
 def test_a_sets_own_limit_counts_for_the_window(
     api: TestClient, seed: Seed, database: Database
 ) -> None:
-    with database.write() as session:
-        session.add(
-            Model(
-                id="model_small",
-                created_at=AT,
-                name="small",
-                kind="causal_lm",
-                source=HUB,
-                facts={"vocab_size": 512, "context_length": 300},
-            )
-        )
+    add_small_model(database)
     config = seed.policy_gradient(
         reference={"id": "model_small"},
         rollout={"max_prompt_tokens": 100, "max_new_tokens": 100},

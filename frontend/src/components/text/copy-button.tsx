@@ -1,5 +1,5 @@
 /** Copies a text and says so. */
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 
 import { copyText } from "@/lib/clipboard";
 
@@ -20,6 +20,16 @@ async function copied(text: string | (() => Promise<string>)): Promise<Outcome> 
   }
 }
 
+/** A button that copies, and what became of it: the button's name hides what stands in it. */
+export const Copying = ({ said, children }: { said: string | null; children: ReactNode }) => (
+  <span className="copying">
+    {children}
+    <span className="sr-only" aria-live="polite">
+      {said}
+    </span>
+  </span>
+);
+
 export function CopyButton(props: {
   /** Or how to get it. */
   text: string | (() => Promise<string>);
@@ -32,15 +42,11 @@ export function CopyButton(props: {
     setTimeout(() => setSaid(null), SAID_FOR_MS);
   };
   return (
-    <span className="copying">
+    <Copying said={said}>
       <button type="button" className="btn" aria-label={props.label} onClick={() => void copy()}>
         <Icon name={said === "Copied" ? "check" : "copy"} />
         <span>{said ?? props.words ?? "Copy"}</span>
       </button>
-      {/* The name of the button hides what stands in it. */}
-      <span className="sr-only" aria-live="polite">
-        {said}
-      </span>
-    </span>
+    </Copying>
   );
 }

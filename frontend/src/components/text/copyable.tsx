@@ -3,6 +3,8 @@ import { useState } from "react";
 
 import { copyText } from "@/lib/clipboard";
 
+import { Copying } from "./copy-button";
+
 export function Copyable({ text, shown, label }: { text: string; shown: string; label: string }) {
   const [said, setSaid] = useState<"copied" | "not copied" | null>(null);
   const copy = async () => {
@@ -11,7 +13,7 @@ export function Copyable({ text, shown, label }: { text: string; shown: string; 
     setTimeout(() => setSaid(null), 1500);
   };
   return (
-    <span className="copying">
+    <Copying said={said}>
       <button
         type="button"
         className="tag copyable"
@@ -21,10 +23,6 @@ export function Copyable({ text, shown, label }: { text: string; shown: string; 
       >
         {said ?? shown}
       </button>
-      {/* The name of the button hides what stands in it. */}
-      <span className="sr-only" aria-live="polite">
-        {said}
-      </span>
-    </span>
+    </Copying>
   );
 }

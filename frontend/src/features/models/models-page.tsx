@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 
-import { modelsOf, modelsQuery, MOST_LISTED, registerModel } from "@/api/models";
+import { modelsKey, modelsOf, MOST_LISTED, registerModel } from "@/api/models";
 import type { Model } from "@/api/types";
 import { CreateForm, NameField } from "@/components/form/create-form";
 import { Icon } from "@/components/icons";
@@ -37,7 +37,7 @@ function RegisterDialog({ projectId, onClose }: { projectId: string; onClose: ()
     <CreateForm
       notDone="The model was not registered."
       create={register}
-      list={modelsQuery.queryKey}
+      list={modelsKey}
       verb="Register"
       verbWhileSending="Reading the files…"
       isComplete={name.trim() !== "" && place.trim() !== ""}
