@@ -362,9 +362,30 @@ def test_the_rest_of_a_refused_body_is_not_read_for_ever(served: Served) -> None
     connection.close()
 
 
+@pytest.fixture
+def patient(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """The same, where connections that wait stay for longer than a test lasts."""
+    monkeypatch.setattr(connections, "HEADERS_S", PATIENCE_S)
+    served.server.config.timeout_keep_alive = int(PATIENCE_S)
+    return served
+
+
+def connect_all(served: Served, n: int, text: bytes) -> list[socket.socket]:
+    """Connections on which the same was sent, each answered or ended where it was a request.
+
+    One that is being answered keeps its place, and whoever comes next is told so.
+    """
+    held = [served.connect(text) for _ in range(n)]
+    if text == WHOLE:
+        for connection in held:
+            is_ended(connection)
+    return held
+
+
 @pytest.mark.parametrize("text", [HALF, WHOLE])
-def test_many_half_sent_requests_leave_room_for_others(served: Served, text: bytes) -> None:
-    held = [served.connect(text) for _ in range(4 * MOST)]
+def test_many_half_sent_requests_leave_room_for_others(patient: Served, text: bytes) -> None:
+    served = patient
+    held = connect_all(served, 4 * MOST, text)
     for _ in range(5):
         answer = httpx.get(f"{served.url}/api/v1/me", headers=served.headers, timeout=PATIENCE_S)
         assert answer.status_code == 200
@@ -374,12 +395,13 @@ def test_many_half_sent_requests_leave_room_for_others(served: Served, text: byt
 
 
 @pytest.mark.parametrize("text", [HALF, WHOLE])
-def test_who_has_shown_a_key_keeps_the_connection(served: Served, text: bytes) -> None:
+def test_who_has_shown_a_key_keeps_the_connection(patient: Served, text: bytes) -> None:
+    served = patient
     with httpx.Client(base_url=served.url, headers=served.headers, timeout=PATIENCE_S) as client:
         assert client.get("/api/v1/me").status_code == 200
         own = [one for one in served.guard._all if one.person is not None]
         assert len(own) == 1
-        held = [served.connect(text) for _ in range(3 * MOST)]
+        held = connect_all(served, 3 * MOST, text)
         wait_until(lambda: served.n >= MOST, "the server is full")
         assert own[0] in served.guard._all
         assert client.get("/api/v1/me").status_code == 200
@@ -403,14 +425,6 @@ def test_a_stranger_has_a_share_of_the_connections(
     )
     for connection in [*held, other]:
         connection.close()
-
-
-@pytest.fixture
-def patient(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
-    """The same, where connections that wait stay for longer than a test lasts."""
-    monkeypatch.setattr(connections, "HEADERS_S", PATIENCE_S)
-    served.server.config.timeout_keep_alive = int(PATIENCE_S)
-    return served
 
 
 def test_one_person_cannot_take_all_connections(patient: Served) -> None:
