@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import OpenPage
+from tests.e2e.conftest import OpenPage, forget
 from tests.e2e.test_own_ways import press
 from tests.e2e.test_rank import judgments, shown, wait_for_held, wait_for_judgments
 from tests.e2e.workshop import Workshop
@@ -11,15 +11,9 @@ from tests.processes import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
+OFFLINE = "ERR_INTERNET_DISCONNECTED"
 FORMULA = "By cases:\n\n$$\n\\frac{a}{b} \\in \\mathbb{R}\n$$\n\nso **done**."
 CODE = "Run this:\n\n```python\nreturn 1\n```"
-
-
-def forget_being_offline(open_page: OpenPage) -> None:
-    """The console says what could not be reached; anything else is a complaint still."""
-    complaints = open_page.complaints  # type: ignore[attr-defined]
-    assert all("ERR_INTERNET_DISCONNECTED" in text for text in complaints), complaints
-    complaints.clear()
 
 
 def test_formulas_and_code_that_were_taken_offline_look_as_they_do_online(
@@ -48,7 +42,7 @@ def test_formulas_and_code_that_were_taken_offline_look_as_they_do_online(
           .map(({ status }) => status))"""
     )
     assert set(loaded) == {"loaded"}
-    forget_being_offline(open_page)
+    forget(open_page, OFFLINE)
 
 
 def test_a_formula_that_cannot_be_loaded_is_shown_as_written_until_it_can(
@@ -75,7 +69,7 @@ def test_a_formula_that_cannot_be_loaded_is_shown_as_written_until_it_can(
     page.evaluate("window.dispatchEvent(new Event('online'))")
     expect(page.locator("article .katex")).to_be_visible()
     expect(written).to_have_count(0)
-    forget_being_offline(open_page)
+    forget(open_page, OFFLINE)
 
 
 def test_a_skip_given_offline_is_kept_and_sent_later(
@@ -110,7 +104,7 @@ def test_a_skip_given_offline_is_kept_and_sent_later(
         lambda: workshop.get(f"/projects/{project}/annotation")["passed"] == 1, "it is passed on"
     )
     expect(page.get_by_text("not sent yet")).to_have_count(0)
-    forget_being_offline(open_page)
+    forget(open_page, OFFLINE)
 
 
 def test_what_was_taken_back_can_be_skipped(workshop: Workshop, open_page: OpenPage) -> None:

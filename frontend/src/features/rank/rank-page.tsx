@@ -28,7 +28,7 @@ import { PracticeGate } from "./practice/practice-gate";
 import { UseForPractice } from "./practice/use-for-practice";
 import { SentWord } from "./submit/sent-word";
 import { useEndOfSession } from "./submit/use-end-of-session";
-import { useSending } from "./submit/use-sending";
+import { useFlush } from "./submit/use-flush";
 import { useSubmission } from "./submit/use-submission";
 import { Waiting } from "./waiting/waiting";
 
@@ -67,7 +67,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
   const queue = useAssignmentQueue(projectId, userId);
   const { submit, skip, reopen, reopened, told } = useSubmission({ projectId, userId }, queue);
   const offline = useOffline(queue);
-  useSending(projectId, userId);
+  useFlush(projectId, userId);
   useNewGuidelines(projectId, queue.error);
   useEndOfSession(userId, queue.error);
 

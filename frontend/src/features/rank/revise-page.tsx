@@ -21,7 +21,7 @@ import { outbox } from "./outbox/browser-outbox";
 import { rankingOf, wordsOf, type Ranking } from "./ranking/ranking";
 import { FATE_WORDS, fateOf } from "./submit/fate";
 import { useEndOfSession } from "./submit/use-end-of-session";
-import { useSending } from "./submit/use-sending";
+import { useFlush } from "./submit/use-flush";
 import { put } from "./submit/use-submission";
 
 /** The judgment that this tab revises. */
@@ -61,7 +61,7 @@ function Revising(given: Given) {
         <Loaded query={judgment} lines={8}>
           {(found) =>
             found === null ? (
-              <Missing projectId={projectId} />
+              <NoJudgment projectId={projectId} />
             ) : (
               <Revision key={found.id} projectId={projectId} judgment={found} onSubmit={submit} />
             )
@@ -75,7 +75,7 @@ function Revising(given: Given) {
 /** Sends a revision and then leads back to what somebody has judged, with a word of what became of it. */
 function useRevision({ projectId, userId }: Given) {
   const go = useGo();
-  useSending(projectId, userId);
+  useFlush(projectId, userId);
   useEndOfSession(userId);
   const [isSending, setSending] = useState(false);
   const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
@@ -117,7 +117,7 @@ function WayBack({ projectId, assignmentId, isSending }: Given & { isSending: bo
   );
 }
 
-function Missing({ projectId }: { projectId: string }) {
+function NoJudgment({ projectId }: { projectId: string }) {
   return (
     <EmptyCard
       icon="note"

@@ -73,7 +73,7 @@ async function exactlyKnown(client: QueryClient, runIds: readonly string[], meas
   );
 }
 
-function Missing({ runs }: { runs: readonly Run[] }) {
+function NotRecorded({ runs }: { runs: readonly Run[] }) {
   const missing = missingMeasures(runs);
   if (missing.length === 0) return null;
   return (
@@ -168,7 +168,7 @@ export function Frontier(props: Shared) {
       </div>
       <MeasuredApart metric={chosen.name} answer={props.answer} />
       <Picture measure={chosen} {...props} />
-      <Missing runs={runs} />
+      <NotRecorded runs={runs} />
     </section>
   );
 }

@@ -8,7 +8,7 @@ import { whenBack } from "@/lib/when-back";
 
 import { outbox } from "../outbox/browser-outbox";
 
-export function useSending(projectId: string, userId: string): void {
+export function useFlush(projectId: string, userId: string): void {
   const client = useQueryClient();
   useEffect(() => {
     outbox.onSent = () => {
