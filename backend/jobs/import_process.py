@@ -2,6 +2,7 @@
 
 import atexit
 import logging
+from contextlib import suppress
 from dataclasses import asdict
 
 import anyio
@@ -40,42 +41,51 @@ async def settle(import_id: str, settings: Settings) -> None:
 
 
 async def _by_child(kind: str, arguments: dict[str, JSON], settings: Settings) -> dict[str, JSON]:
+    order: Message = {
+        "job_id": arguments["import_id"],
+        "kind": kind,
+        "arguments": arguments,
+        "settings": settings.model_dump(mode="json"),
+    }
+    has_begun, said = await _asked(order)
+    if isinstance(said, str) and not has_begun:
+        # One that had nothing to do for long, or keeps much memory, may end while it is asked.
+        _, said = await _asked(order)
+    if isinstance(said, str):
+        raise Unavailable(
+            f"the process that imported this file ended with {said}",
+            advice="Try again. If it happens again, look into the service's log (api.log), and "
+            "whether the machine has enough memory.",
+        )
+    if "error" in said:
+        raise error_of(said["error"])
+    result: dict[str, JSON] = said["result"]
+    return result
+
+
+async def _asked(order: Message) -> tuple[bool, Message | str]:
+    """Whether a child began with an order, and its last word; how it ended if there was none."""
     child = await anyio.to_thread.run_sync(_CHILDREN.take)
     try:
-        outcome = await _outcome(child, kind, arguments, settings)
+        has_begun, outcome = await _talk(child, order)
     except BaseException:
         child.kill()
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(child.end)
         raise
-    if outcome is None:
-        how = await anyio.to_thread.run_sync(child.end)
-        raise Unavailable(
-            f"the process that imported this file ended with {how}",
-            advice="Try again. If it happens again, look into the service's log (api.log), and "
-            "whether the machine has enough memory.",
-        )
-    _CHILDREN.give_back(child)
-    if "error" in outcome:
-        raise error_of(outcome["error"])
-    result: dict[str, JSON] = outcome["result"]
-    return result
+    if outcome is not None:
+        _CHILDREN.give_back(child)
+        return has_begun, outcome
+    return has_begun, await anyio.to_thread.run_sync(child.end)
 
 
-async def _outcome(
-    child: Child, kind: str, arguments: dict[str, JSON], settings: Settings
-) -> Message | None:
-    await child.send(
-        {
-            "begin": {
-                "job_id": arguments["import_id"],
-                "kind": kind,
-                "arguments": arguments,
-                "settings": settings.model_dump(mode="json"),
-            }
-        }
-    )
+async def _talk(child: Child, order: Message) -> tuple[bool, Message | None]:
+    has_begun = False
+    with suppress(OSError):
+        await child.send({"begin": order})
     while (message := await child.receive()) is not None:
-        if "result" in message or "error" in message:
-            return message
-    return None
+        if "begun" in message:
+            has_begun = True
+        elif "result" in message or "error" in message:
+            return has_begun, message
+    return has_begun, None

@@ -16,7 +16,7 @@ from sqlalchemy import update
 
 from backend.errors import NoSpace, TooBusy, TooLarge
 from backend.jobs import import_process
-from backend.jobs.children import Children
+from backend.jobs.children import Child, Children
 from backend.phases import Phases
 from backend.store.data.keeping import Tally
 from backend.store.db import IMPORTS
@@ -267,6 +267,26 @@ def test_who_is_deactivated_while_a_file_is_written_imports_nothing(
     assert audited(service) == []
 
 
+def test_a_file_is_imported_though_the_waiting_child_is_just_ending(
+    light_service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = light_service.client().post("/projects", json={"name": "P"}).json()["id"]
+    children = Children()
+    monkeypatch.setattr(import_process, "_CHILDREN", children)
+    ending = Child()
+    ending.kill()
+    wait_until(lambda: not ending.lives(), "it has ended")
+    # It was alive when it was looked at.
+    monkeypatch.setattr(ending, "lives", lambda: True)
+    children.give_back(ending)
+
+    address = f"/projects/{project}/imports?kind=prompts"
+    sent = light_service.client().post(address, content=texts("a", "b"))
+
+    children.close()
+    assert (sent.status_code, sent.json().get("accepted")) == (201, 2)
+
+
 def test_a_file_is_imported_though_its_client_has_left(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -366,9 +386,11 @@ def test_people_who_send_slowly_delay_no_import(sqlite_url: str, tmp_path: Path)
     member = {"name": "R", "role": "researcher", "project_ids": [project]}
     with ExitStack() as slow:
         slow.callback(server.close)
-        for _ in range(3):
-            user = admin.post("/users", json=member).json()["id"]
-            key = admin.post(f"/users/{user}/keys", json={"name": "k"}).json()["key"]
+        # All keys first: who sends so slowly is cut off after some seconds.
+        users = [admin.post("/users", json=member).json()["id"] for _ in range(3)]
+        named = {"name": "k"}
+        keys = [admin.post(f"/users/{user}/keys", json=named).json()["key"] for user in users]
+        for key in keys:
             connection = slow.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             connection.sendall(SLOW % (project.encode(), key.encode()))
         wait_until(lambda: len(list(uploads.glob("upload-*"))) == 3, "three files are arriving")
