@@ -54,6 +54,8 @@ class Traces:
         # By user, how many different refusals are among them.
         self._refusals: Counter[str | None] = Counter()
         self._lock = threading.Lock()
+        # Whoever calls `write` returns after what another thread is writing, too.
+        self._writing = threading.Lock()
 
     def add(self, trace: Trace) -> None:
         """Count one."""
@@ -73,6 +75,10 @@ class Traces:
 
         What cannot be written stays, and is counted with what comes until the next time.
         """
+        with self._writing:
+            self._write_counted()
+
+    def _write_counted(self) -> None:
         with self._lock:
             counts, self._counts = self._counts, Counter()
             self._refusals.clear()
