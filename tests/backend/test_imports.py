@@ -15,6 +15,7 @@ from backend.domain.records.formats import detect, read_row
 from backend.domain.records.imported import PreferenceInput, PromptInput
 from backend.errors import InvalidInput
 from backend.uploads import limits
+from backend.uploads.turns import UploadTurns
 from tests.backend.conftest import Service
 from tests.backend.test_loop import comparison, ndjson, upload
 
@@ -161,6 +162,8 @@ def test_the_same_file_again_adds_nothing(api: TestClient, project: str) -> None
 def test_two_imports_of_one_file_at_once_keep_everything_once(
     service: Service, project: str
 ) -> None:
+    # Whether anything is kept twice is asked here, not how long the last one may wait.
+    service.app.state.upload_turns = UploadTurns(longest_wait_s=600)
     rows = ndjson(*(comparison(i) for i in range(300)))
     client = service.client()
 

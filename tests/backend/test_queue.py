@@ -105,7 +105,11 @@ def test_a_message_arrives_once_and_in_order(tmp_path: Path) -> None:
     assert drain(settings, 1, timeout_s=0.5) == []
 
 
-def test_a_message_arrives_through_redis(tmp_path: Path, redis_url: str) -> None:
+def test_a_message_arrives_through_redis(
+    tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Whoever wakes a run gives Redis a second; here it is to arrive.
+    monkeypatch.setattr(queue, "CONNECT_TIMEOUT_S", 60.0)
     settings = Settings(data_dir=tmp_path, broker_url=redis_url)
 
     assert queue.wake(settings, "a")

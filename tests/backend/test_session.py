@@ -16,6 +16,7 @@ from fastapi.testclient import TestClient
 from backend import auth
 from backend.domain.own_address import OwnAddress
 from backend.errors import NotSignedIn, TooBusy
+from backend.pressure import sign_in_delay
 from backend.pressure.turns import REFUSE_AFTER_S
 from backend.schemas.vocabulary import Role
 from backend.store.db import Database
@@ -135,7 +136,11 @@ def test_a_password_signs_in_and_a_wrong_one_says_no_more_than_that(
     assert wrong.json()["detail"] == unknown.json()["detail"]
 
 
-def test_wrong_passwords_make_their_sender_wait_and_nobody_else(light_service: Service) -> None:
+def test_wrong_passwords_make_their_sender_wait_and_nobody_else(
+    light_service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Longer than this process may be stopped between two guesses.
+    monkeypatch.setattr(sign_in_delay, "DELAYS_S", (0.0, 0.0, 0.0, 300.0))
     browser = light_service.anonymous()
     body = {"email": "a@x.test", "password": "wrong horse!"}
     answers = [browser.post("/api/v1/session", json=body) for _ in range(3)]
@@ -144,7 +149,7 @@ def test_wrong_passwords_make_their_sender_wait_and_nobody_else(light_service: S
     # Else asking again and again would cost those who work more than a guess does.
     assert monotonic() - began >= REFUSE_AFTER_S
     assert [one.status_code for one in answers] == [401] * 3 + [429]
-    assert int(answers[-1].headers["Retry-After"]) == 1
+    assert 1 <= int(answers[-1].headers["Retry-After"]) <= 300
     other = browser.post("/api/v1/session", json={**body, "email": "b@x.test"})
     assert other.status_code == 401
 

@@ -20,7 +20,7 @@ import json, os, signal, sys
 
 def tell(*_):
     with open(os.environ["TELL_FILE"] + ".part", "w") as file:
-        json.dump(sorted({name.partition(".")[0] for name in sys.modules}), file)
+        json.dump(sorted({name.partition(".")[0] for name in list(sys.modules)}), file)
     os.rename(os.environ["TELL_FILE"] + ".part", os.environ["TELL_FILE"])
 
 signal.signal(signal.SIGUSR2, tell)

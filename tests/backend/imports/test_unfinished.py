@@ -268,12 +268,17 @@ def test_no_batch_holds_the_writer_for_long(place: Place) -> None:
     def end_of(connection: Connection) -> None:
         held.append(time.perf_counter() - began[id(connection)])
 
-    rows = [{"prompt": f"q {n}", "responses": ["x" * 500, "y" * 500]} for n in range(2000)]
-    assert place.take(ndjson(*rows), "comparisons").accepted == 2000
-    # On a fast machine a batch of the same time has more rows.
-    assert len(held) > 10
-    assert median(held) < 0.06
-    assert max(held) < 0.25
+    def is_short(attempt: int) -> bool:
+        held.clear()
+        texts = ["x" * 500, "y" * 500]
+        rows = [{"prompt": f"q {attempt} {n}", "responses": texts} for n in range(2000)]
+        assert place.take(ndjson(*rows), "comparisons").accepted == 2000
+        # On a fast machine a batch of the same time has more rows.
+        assert len(held) > 10
+        return median(held) < 0.06 and max(held) < 0.25
+
+    # A pause of the machine falls into one of them, a batch that is too large into all.
+    assert any(is_short(attempt) for attempt in range(3))
 
 
 def test_after_a_large_import_the_next_comparison_is_not_searched_among_all(

@@ -1,14 +1,16 @@
 """What a client sees of jobs: answers as before, 202 and a job where it prefers, nobody else's."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
+from backend.jobs.children import Children
 from backend.jobs.runner import Waiter
 from backend.schemas.vocabulary import Role
 from backend.store.db import Database
@@ -16,7 +18,7 @@ from backend.store.people import users
 from backend.store.tables.data import SnapshotLine
 from backend.store.tables.jobs import Job
 from tests import processes
-from tests.backend.conftest import Service
+from tests.backend.conftest import Service, serve
 from tests.backend.jobs import planted
 from tests.backend.test_loop import comparison, upload
 from tests.backend.test_models import write_safetensors
@@ -108,7 +110,15 @@ def has_lines(database: Database) -> bool:
         return session.scalar(select(SnapshotLine.position).limit(1)) is not None
 
 
-def test_a_cancelled_job_leaves_nothing(api: TestClient, database: Database) -> None:
+@pytest.fixture
+def slow_api(store_url: str, tmp_path: Path, slow_children: Children) -> Iterator[TestClient]:
+    """The administrator's client where a snapshot takes as long as a test."""
+    for service in serve(store_url, tmp_path / "data", slow_children):
+        yield service.client()
+
+
+def test_a_cancelled_job_leaves_nothing(slow_api: TestClient, database: Database) -> None:
+    api = slow_api
     project = project_with(api, database, 12_000)
     body = {"name": "s", "kind": "prompts"}
     job_id = api.post(f"/projects/{project}/snapshots", json=body, headers=ASYNC).json()["id"]

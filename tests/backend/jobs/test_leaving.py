@@ -19,6 +19,8 @@ from tests import processes, servers
 from tests.backend.jobs import planted
 from tests.backend.test_models import write_safetensors
 
+SLOW_CHILD = "tests.backend.jobs.slow_child"
+
 
 @dataclass
 class Site:
@@ -33,7 +35,7 @@ class Site:
         return {
             one.pid
             for one in self.process.children()
-            if one.status() != psutil.STATUS_ZOMBIE and "backend.jobs.child" in one.cmdline()
+            if one.status() != psutil.STATUS_ZOMBIE and SLOW_CHILD in one.cmdline()
         }
 
     def half_asked(self, verb: str, path: str, body: bytes = b"") -> socket.socket:
@@ -50,11 +52,11 @@ class Site:
 
 @contextmanager
 def serving(url: str, tmp_path: Path, name: str = "api") -> Iterator[Site]:
-    """The API as a process of its own."""
+    """The API as a process of its own; its long jobs last until somebody ends them."""
     port, log = servers.free_port(), tmp_path / f"{name}.log"
     given = {"PODIUM_DATABASE_URL": url, "PODIUM_PORT": str(port)}
     env = processes.environment(tmp_path / "data", **given)
-    command = [sys.executable, "-m", "backend.ops.serve"]
+    command = [sys.executable, "-m", "tests.backend.jobs.slow_api"]
     with processes.running(command, env, log) as process:
         ready = f"http://127.0.0.1:{port}/readyz"
         processes.wait_until(
@@ -88,12 +90,12 @@ def lines(database: Database) -> int:
 
 
 def large_model(data_dir: Path) -> bytes:
-    """Two gigabytes to hash; the body that registers them."""
+    """A terabyte to hash, which takes no disk; the body that registers it."""
     folder = data_dir / "models" / "large"
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
     write_safetensors(folder / "model.safetensors", {"w": ("F32", [1])})
-    os.truncate(folder / "model.safetensors", 2**31 - 4096)
+    os.truncate(folder / "model.safetensors", 2**40)
     return b'{"name": "m", "kind": "causal_lm", "source": {"path": "%s"}}' % str(folder).encode()
 
 

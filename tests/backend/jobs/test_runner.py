@@ -28,11 +28,13 @@ from backend.store.db import Database
 from backend.store.tables.data import Snapshot, SnapshotLine
 from backend.store.tables.jobs import Job
 from tests.backend.jobs import planted
+from tests.backend.jobs.slow_child import use_slow_children
 from tests.backend.test_models import write_safetensors
 from tests.loops import in_a_loop
 
 PATIENCE_S = 120.0
-GIB = 2**30
+CHILDREN = {"backend.jobs.child", "tests.backend.jobs.slow_child"}
+TIB = 2**40
 
 
 @pytest.fixture(autouse=True)
@@ -63,8 +65,8 @@ def own_children() -> Iterator[Children]:
     children.close()
 
 
-def long_order(settings: Settings, user: str, size: int = 2 * GIB - 4096, **more: Any) -> Order:
-    """Two gigabytes to hash, which take seconds and no disk."""
+def long_order(settings: Settings, user: str, size: int = TIB, **more: Any) -> Order:
+    """A terabyte to hash, which takes no disk; by slow children alone, others would not begin."""
     folder = settings.data_dir / "models" / "large"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text("{}")
@@ -111,7 +113,7 @@ def child_pids() -> set[int]:
     return {
         one.pid
         for one in psutil.Process().children()
-        if one.status() != psutil.STATUS_ZOMBIE and "backend.jobs.child" in one.cmdline()
+        if one.status() != psutil.STATUS_ZOMBIE and CHILDREN & set(one.cmdline())
     }
 
 
@@ -182,7 +184,7 @@ def test_a_bug_fails_its_job_and_the_child_does_the_next_one(
 
 
 def test_those_who_ask_for_the_same_share_a_job_and_the_last_to_leave_cancels_it(
-    database: Database, settings: Settings, user: str, children: Children
+    database: Database, settings: Settings, user: str, slow_children: Children
 ) -> None:
     order = long_order(settings, user, cache_key="same")
 
@@ -200,7 +202,7 @@ def test_those_who_ask_for_the_same_share_a_job_and_the_last_to_leave_cancels_it
         answer = await (await service.ask(small)).answer()
         assert len(answer["sha256"]) == 64
 
-    in_loop(database, settings, children, play)
+    in_loop(database, settings, slow_children, play)
     assert states(database) == ["cancelled", "succeeded"]
 
 
@@ -229,7 +231,7 @@ def test_a_job_that_somebody_comes_back_for_goes_on_alone(
 
 
 def test_a_job_that_a_person_cancels_ends_and_its_finish_is_never_called(
-    database: Database, settings: Settings, user: str, children: Children
+    database: Database, settings: Settings, user: str, slow_children: Children
 ) -> None:
     def finish(session: Session, found: Any) -> Any:
         raise AssertionError("it was cancelled")
@@ -244,12 +246,12 @@ def test_a_job_that_a_person_cancels_ends_and_its_finish_is_never_called(
         with pytest.raises(Conflict, match="was cancelled"):
             await answer
 
-    in_loop(database, settings, children, play)
+    in_loop(database, settings, slow_children, play)
     assert states(database) == ["cancelled"]
 
 
 def test_a_child_that_is_killed_fails_its_job_and_is_replaced(
-    database: Database, settings: Settings, user: str, own_children: Children
+    database: Database, settings: Settings, user: str, slow_children: Children
 ) -> None:
     with database.write() as session:
         project = planted.project(session, "empty")[0]
@@ -264,7 +266,7 @@ def test_a_child_that_is_killed_fails_its_job_and_is_replaced(
             await answer
         await service.run("agreement", {"project_id": project, "sees_names": True}, caller_id=user)
 
-    in_loop(database, settings, own_children, play)
+    in_loop(database, settings, slow_children, play)
     assert states(database) == ["failed", "succeeded"]
 
 
@@ -305,7 +307,7 @@ def test_an_idle_child_that_has_ended_is_no_failure(
 
 
 def test_a_child_that_does_not_listen_is_killed_after_a_grace(
-    database: Database, settings: Settings, user: str, own_children: Children,
+    database: Database, settings: Settings, user: str, slow_children: Children,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(runner, "GRACE_S", 0.1)
@@ -320,12 +322,14 @@ def test_a_child_that_does_not_listen_is_killed_after_a_grace(
         await until(lambda: states(database) == ["cancelled"])
         assert pid not in child_pids()
 
-    in_loop(database, settings, own_children, play)
+    in_loop(database, settings, slow_children, play)
 
 
 def test_the_children_of_a_service_end_with_it(
-    database: Database, settings: Settings, user: str
+    database: Database, settings: Settings, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    use_slow_children(monkeypatch)
+
     async def play() -> set[int]:
         before = child_pids()
         service = Jobs(database, settings)
@@ -346,11 +350,20 @@ def test_the_children_of_a_service_end_with_it(
 
 
 def test_a_person_has_eight_jobs_at_most_and_long_ones_leave_a_child_free(
-    database: Database, settings: Settings, user: str, children: Children
-) -> None:
+    database: Database, settings: Settings, user: str, children: Children,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     with database.write() as session:
         project, other = planted.project(session, "large")
-        planted.prompts(session, project, 4000)
+    by_child = Jobs._by_child
+
+    async def never_ends(service: Jobs, job: Any) -> Any:
+        if job.order.kind != "freeze_snapshot":
+            return await by_child(service, job)
+        await job.is_stopped.wait()
+        raise runner._GivenUp
+
+    monkeypatch.setattr(Jobs, "_by_child", never_ends)
     arguments = {
         "project_id": project,
         "body": {"name": "s", "kind": "prompts"},
@@ -364,7 +377,7 @@ def test_a_person_has_eight_jobs_at_most_and_long_ones_leave_a_child_free(
             await service.ask(freeze)
         assert refused.value.retry_after_s == 5
         await service.run("agreement", {"project_id": project, "sees_names": True}, caller_id=other)
-        assert states(database)[:8].count("succeeded") < 8
+        assert states(database)[:8] == ["running"] * 2 + ["queued"] * 6
         for waiter in waiters:
             waiter.leave()
 
@@ -407,18 +420,27 @@ def test_a_job_that_others_took_for_dead_does_not_conclude(
     """Its row was ended while it did not look."""
     monkeypatch.setattr(runner, "BEAT_S", 3600)
     called: list[Any] = []
+    by_child, row_has_ended = Jobs._by_child, asyncio.Event()
 
     def finish(session: Session, found: Any) -> Any:
         called.append(found)
         return found
 
+    async def held_back(service: Jobs, job: Any) -> Any:
+        outcome = await by_child(service, job)
+        await row_has_ended.wait()
+        return outcome
+
+    monkeypatch.setattr(Jobs, "_by_child", held_back)
+
     async def play(service: Jobs) -> None:
         await asyncio.sleep(0)
-        order = long_order(settings, user, 2**28, finish=finish)
+        order = long_order(settings, user, 2**20, finish=finish)
         answer = asyncio.create_task((await service.ask(order)).answer())
         await until(lambda: states(database) == ["running"])
         with database.write() as session:
             session.execute(update(Job).values(state="failed", finished_at=planted.AT))
+        row_has_ended.set()
         with pytest.raises(Conflict):
             await answer
 

@@ -80,7 +80,8 @@ class Served:
 
     def annotator(self) -> tuple[str, str]:
         """Somebody without rights: the id and a key."""
-        with httpx.Client(base_url=f"{self.url}/api/v1", headers=self.headers) as admin:
+        base = f"{self.url}/api/v1"
+        with httpx.Client(base_url=base, headers=self.headers, timeout=PATIENCE_S) as admin:
             user = admin.post("/users", json={"name": "A", "role": "annotator"}).json()["id"]
             key = admin.post(f"/users/{user}/keys", json={"name": "k"}).json()["key"]
         self.wait_until_empty()
@@ -120,6 +121,14 @@ def served(sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     served = Served(settings, MOST)
     yield served
     served.stop()
+
+
+@pytest.fixture
+def patient(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """The same, where connections that wait stay for longer than a test lasts."""
+    monkeypatch.setattr(connections, "HEADERS_S", PATIENCE_S)
+    served.server.config.timeout_keep_alive = int(PATIENCE_S)
+    return served
 
 
 def rest_of(connection: socket.socket) -> bytes:
@@ -211,7 +220,10 @@ def test_many_that_are_late_with_their_next_request_are_ended_a_few_at_a_time(
     assert all(later - first >= 0.1 for first, later in zip(ended_at, ended_at[2:], strict=False))
 
 
-def test_half_a_request_costs_no_more_than_a_socket(served: Served) -> None:
+def test_half_a_request_costs_no_more_than_a_socket(
+    patient: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = patient
     held = [served.connect(HALF) for _ in range(3)]
     wait_until(
         lambda: served.arrivals.n_waiting == 3 and served.guard.n == 0,
@@ -224,6 +236,7 @@ def test_half_a_request_costs_no_more_than_a_socket(served: Served) -> None:
     assert rest_of(held[0]).startswith(b"HTTP/1.1 401 ")
     held[1].close()
     wait_until(lambda: served.arrivals.n_waiting == 1, "who has gone is forgotten")
+    monkeypatch.setattr(connections, "HEADERS_S", 0.0)  # Read anew at each look.
     assert rest_of(held[2]).startswith(b"HTTP/1.1 408 ")
 
 
@@ -313,7 +326,8 @@ def test_a_slow_body_is_answered_with_408(served: Served) -> None:
 
 
 def test_a_large_body_comes_faster(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    # What is fast enough for a small body, and far too slow for a large one.
+    # A small body may come as slowly as this machine sends it; a large one may not.
+    monkeypatch.setattr(connections, "SLOWEST_BYTES_PER_S", 0)
     monkeypatch.setattr(connections, "LARGE_BODY_BYTES", 3000)
     connection = served.connect(SLOW_BODY)
     connection.settimeout(0.05)
@@ -341,7 +355,14 @@ def test_a_client_that_leaves_in_its_body_is_no_error_of_ours(
     assert [one.message for one in caplog.records if one.levelname == "ERROR"] == []
 
 
-def test_a_body_that_is_fast_enough_is_taken(served: Served) -> None:
+def test_a_body_that_is_fast_enough_is_taken(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = connections.Guarded._check_body
+    # 5000 bytes a second by its clock: a pause of this machine is none of the client's.
+    monkeypatch.setattr(
+        connections.Guarded, "_check_body", lambda one, _: check(one, one._n_received / 5000)
+    )
     body = json.dumps({"email": "a@b.c", "password": "x" * 100}).encode()
     head = SLOW_BODY.partition(b"Content-Length")[0] + b"Content-Length: 6000\r\n\r\n"
     connection = served.connect(head)
@@ -360,14 +381,6 @@ def test_the_rest_of_a_refused_body_is_not_read_for_ever(served: Served) -> None
     assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
     wait_until(lambda: not is_taken(connection, b"x" * 1000), "the server has closed")
     connection.close()
-
-
-@pytest.fixture
-def patient(served: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
-    """The same, where connections that wait stay for longer than a test lasts."""
-    monkeypatch.setattr(connections, "HEADERS_S", PATIENCE_S)
-    served.server.config.timeout_keep_alive = int(PATIENCE_S)
-    return served
 
 
 def connect_all(served: Served, n: int, text: bytes) -> list[socket.socket]:
@@ -411,8 +424,9 @@ def test_who_has_shown_a_key_keeps_the_connection(patient: Served, text: bytes) 
 
 @pytest.mark.parametrize("text", [HALF, WHOLE])
 def test_a_stranger_has_a_share_of_the_connections(
-    served: Served, monkeypatch: pytest.MonkeyPatch, text: bytes
+    patient: Served, monkeypatch: pytest.MonkeyPatch, text: bytes
 ) -> None:
+    served = patient
     monkeypatch.setattr(admission, "MOST_OF_A_STRANGER", 4)
     held = [served.connect(text) for _ in range(8)]
     other = socket.create_connection(
@@ -462,7 +476,8 @@ def test_a_connection_on_which_a_revoked_key_is_shown_is_a_strangers(patient: Se
     connection = served.connect()
     assert served.show(connection, key) == 200
     deactivate = {"is_active": False}
-    httpx.patch(f"{served.url}/api/v1/users/{user}", json=deactivate, headers=served.headers)
+    url = f"{served.url}/api/v1/users/{user}"
+    httpx.patch(url, json=deactivate, headers=served.headers, timeout=PATIENCE_S)
     assert served.show(connection, key) == 401
     assert served.guard.admission.n_of(Kind.KNOWN, user) == 0
     assert served.guard.admission.n_of(Kind.STRANGER, "127.0.0.1") >= 1

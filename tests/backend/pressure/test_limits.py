@@ -130,9 +130,9 @@ def test_a_bomb_is_refused_before_it_is_parsed(light_service: Service, name: str
     api = light_service.client()
     headers = {"Content-Type": "application/json"}
     tracemalloc.start()
-    began = time.monotonic()
+    began = time.process_time()
     answer = api.post("/projects", content=BOMBS[name], headers=headers)
-    took_s = time.monotonic() - began
+    took_s = time.process_time() - began
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
@@ -241,9 +241,9 @@ def test_ten_thousand_wrong_fields_give_a_short_answer_soon(light_service: Servi
     ]
     headers = {"Content-Type": "application/json"}
     for path, body in bodies:
-        began = time.monotonic()
+        began = time.process_time()
         answer = api.post(path, content=json.dumps(body), headers=headers)
-        assert time.monotonic() - began < 5
+        assert time.process_time() - began < 5
         assert answer.status_code == 422, (path, answer.text[:200])
         assert len(answer.content) <= MOST_BYTES
         found = answer.json()

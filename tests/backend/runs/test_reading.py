@@ -19,6 +19,7 @@ from backend.domain.access import ApiKeyUsed, Caller
 from backend.domain.operations import OPERATIONS
 from backend.errors import InvalidFilter, Unavailable, error_message, error_of
 from backend.main import create_app
+from backend.reading import wire
 from backend.reading.calls import FUNCTIONS, Call, Made, register
 from backend.reading.reader import Reader
 from backend.schemas.events import MetricLine
@@ -169,12 +170,21 @@ def test_an_error_crosses_over_whole() -> None:
         assert str(again) == str(error)
 
 
-def test_a_process_that_is_killed_takes_one_answer_with_it(reader: Reader) -> None:
+def test_a_process_that_is_killed_takes_one_answer_with_it(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It may have died of what it was asked for, which must not reach the API."""
     first = reader.pid
     assert first is not None
     os.kill(first, signal.SIGSTOP)
     found: list[object] = []
+    send, is_asked = wire.send, threading.Event()
+
+    def send_and_say(*given: Any) -> None:
+        send(*given)
+        is_asked.set()
+
+    monkeypatch.setattr(wire, "send", send_and_say)
 
     def ask() -> None:
         try:
@@ -184,7 +194,7 @@ def test_a_process_that_is_killed_takes_one_answer_with_it(reader: Reader) -> No
 
     asking = threading.Thread(target=ask)
     asking.start()
-    wait_until(reader._lock.locked, "it is asked")
+    assert is_asked.wait(120)
     os.kill(first, signal.SIGKILL)
     asking.join(60)
 
