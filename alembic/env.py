@@ -33,6 +33,9 @@ with database.engine.connect() as connection:
         # SQLite cannot alter columns in place: batch mode copies the table.
         render_as_batch=connection.dialect.name == "sqlite",
         compare_type=True,
+        # All of an upgrade or nothing, on SQLite too: its DDL is transactional, and the store
+        # begins its transactions itself, so that the driver commits none of it early.
+        transactional_ddl=True,
         render_item=render_item,
     )
     with context.begin_transaction():

@@ -19,15 +19,20 @@ from backend.auth import ADMIN_KEY_FILE
 from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.machine.wall_clock import now
 from backend.ops.launcher import hold_data_dir
-from backend.ops.migration import copy_sqlite, require_database, revision_of, sqlite_path
+from backend.ops.migration import (
+    SQLITE_SUFFIXES,
+    copy_sqlite,
+    require_database,
+    revision_of,
+    sqlite_path,
+)
 from backend.plural import plural
 from backend.settings import Settings
+from backend.store.revision import is_known
 from backend.traces.heads import FILE as HEADS
 
 MANIFEST = "manifest.json"
 SQLITE = "podium.sqlite3"
-# A database and what a killed server leaves beside it: SQLite reads that into the next of its name.
-_SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 DUMP = "podium.dump"
 ARTIFACTS = "artifacts"
 # Files of the data directory that a backup has under the same names.
@@ -87,10 +92,17 @@ def backup(settings: Settings, folder: Path) -> str:
 def restore(settings: Settings, folder: Path) -> str:
     """Verify a backup by its hashes and put it where the settings say; nothing is overwritten.
 
-    All of it or nothing. Raises InvalidInput for a damaged backup, Conflict if there is data
-    already, Unavailable if it cannot be written.
+    All of it or nothing. Raises InvalidInput for a damaged backup or one of a newer release,
+    Conflict if there is data already, Unavailable if it cannot be written.
     """
     manifest = _verified_manifest(folder)
+    if not is_known(manifest.revision):
+        raise InvalidInput(
+            f"the backup {folder} has schema revision {manifest.revision}, which this release does "
+            "not know: a newer release made it",
+            advice="Restore it with that release, or use a backup that was made before the "
+            "upgrade.",
+        )
     kept = folder / (SQLITE if settings.is_embedded_database else DUMP)
     if not kept.is_file():
         raise InvalidInput(
@@ -167,7 +179,7 @@ def _refuse_to_overwrite(settings: Settings) -> None:
         if path.is_file() or (path.is_dir() and any(path.iterdir())):
             raise Conflict(f"{path} exists already", advice=advice)
     if settings.is_embedded_database:
-        for suffix in _SQLITE_SUFFIXES:
+        for suffix in SQLITE_SUFFIXES:
             left = Path(f"{sqlite_path(settings)}{suffix}")
             if left.exists():
                 raise Conflict(f"{left} exists already", advice=advice)

@@ -20,7 +20,7 @@ from backend.ops.launcher import read_server
 from backend.ops.migration import is_missing
 from backend.settings import Settings
 from backend.store.db import Database
-from backend.store.revision import current_revision, head_revision
+from backend.store.revision import current_revision, head_revision, require_known
 
 ENOUGH_FREE_BYTES = 5_000_000_000
 
@@ -111,6 +111,7 @@ def _database(settings: Settings) -> Finding:
     database = Database(settings.sqlalchemy_url)
     try:
         current, head = current_revision(database), head_revision()
+        require_known(current)
     except ServiceError as error:
         return Finding("database", False, f"{error.detail}. {error.advice or ''}".strip())
     finally:

@@ -1,7 +1,8 @@
 """Bringing the database to this code's revision: the only thing that changes the schema.
 
 Called by `podium migrate`, by `podium up` on the embedded database, and by `backup` for its copy.
-An SQLite file is copied before it is migrated.
+An SQLite file is copied before it is migrated. An upgrade is one transaction: what interrupts it
+leaves the database as it was.
 """
 
 import sqlite3
@@ -15,21 +16,28 @@ from sqlalchemy import make_url
 from backend.errors import InvalidInput
 from backend.settings import Settings
 from backend.store.db import Database
-from backend.store.revision import current_revision, head_revision
+from backend.store.revision import current_revision, head_revision, require_known
 
+# A database and what a killed process leaves beside it: SQLite reads that into the next of its
+# name.
+SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def migrate(settings: Settings) -> str:
-    """Run what is missing and return the revision reached; the embedded file is copied first."""
+    """Run what is missing and return the revision reached; the embedded file is copied first.
+
+    Raises Unavailable if a newer release has migrated the database.
+    """
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     current = revision_of(settings)
     head = head_revision()
+    require_known(current)
     if current == head:
         return head
     if current is not None and settings.is_embedded_database:
         source = sqlite_path(settings)
-        copy_sqlite(source, source.with_suffix(f".before-{head}.sqlite3"))
+        _keep_copy(source, source.with_suffix(f".before-{head}.sqlite3"))
     config = Config(str(ROOT / "alembic.ini"))
     config.set_main_option("sqlalchemy.url", settings.sqlalchemy_url.replace("%", "%%"))
     command.upgrade(config, "head")
@@ -74,6 +82,23 @@ def revision_of(settings: Settings) -> str | None:
         return current_revision(database)
     finally:
         database.close()
+
+
+def _keep_copy(source: Path, target: Path) -> None:
+    """Copy a database; `target` has the old copy or the whole new one, whatever interrupts this."""
+    unfinished = target.with_suffix(".part")
+    try:
+        # What a killed copy has left beside it would be read into this one.
+        _remove(unfinished)
+        copy_sqlite(source, unfinished)
+        unfinished.replace(target)
+    finally:
+        _remove(unfinished)
+
+
+def _remove(database: Path) -> None:
+    for suffix in SQLITE_SUFFIXES:
+        Path(f"{database}{suffix}").unlink(missing_ok=True)
 
 
 def copy_sqlite(source: Path, target: Path) -> None:

@@ -23,11 +23,7 @@ def head_revision(folder: Path = VERSIONS) -> str:
 
     Raises Unavailable if there is not exactly one.
     """
-    revisions: set[str] = set()
-    parents: set[str] = set()
-    for file in folder.rglob("*.py"):
-        for name, value in _ASSIGNMENT.findall(file.read_text(encoding="utf-8")):
-            (revisions if name == "revision" else parents).add(value)
+    revisions, parents = _revisions_and_parents(folder)
     heads = revisions - parents
     if len(heads) != 1:
         raise Unavailable(
@@ -35,6 +31,22 @@ def head_revision(folder: Path = VERSIONS) -> str:
             advice="Install Podium with its alembic/ folder.",
         )
     return heads.pop()
+
+
+def is_known(revision: str | None, folder: Path = VERSIONS) -> bool:
+    """Whether this release can bring a database of this revision to its own."""
+    return revision is None or revision in _revisions_and_parents(folder)[0]
+
+
+def require_known(revision: str | None, folder: Path = VERSIONS) -> None:
+    """Raise Unavailable for a database that a newer release has migrated."""
+    if not is_known(revision, folder):
+        raise Unavailable(
+            f"the database has schema revision {revision}, which this release does not know: a "
+            "newer release has migrated it",
+            advice="Start that release again, or restore a backup that was made before the "
+            "upgrade.",
+        )
 
 
 def current_revision(database: Database) -> str | None:
@@ -56,10 +68,21 @@ def current_revision(database: Database) -> str | None:
 
 
 def require_current(database: Database, folder: Path = VERSIONS) -> None:
-    """Raise Unavailable, naming the command, unless the database fits this code."""
+    """Raise Unavailable, saying what to do, unless the database fits this code."""
     head, current = head_revision(folder), current_revision(database)
+    require_known(current, folder)
     if head != current:
         raise Unavailable(
             f"the database has schema revision {current or 'none'}, but this release needs {head}",
             advice="Run `podium migrate` and start again.",
         )
+
+
+def _revisions_and_parents(folder: Path) -> tuple[set[str], set[str]]:
+    """Every revision in the migrations folder, and those that another one follows."""
+    revisions: set[str] = set()
+    parents: set[str] = set()
+    for file in folder.rglob("*.py"):
+        for name, value in _ASSIGNMENT.findall(file.read_text(encoding="utf-8")):
+            (revisions if name == "revision" else parents).add(value)
+    return revisions, parents

@@ -1,12 +1,7 @@
 """The verbs that keep the data, by command line: migrate, backup, restore, prune, doctor."""
 
-import shutil
-import sqlite3
 import sys
 from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,56 +9,16 @@ from pydantic import ValidationError
 
 from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.ops.backup import backup, restore
-from backend.schemas.people import ProjectBody
 from backend.settings import Settings, wrong_settings
-from backend.store.data import projects
 from backend.store.db import Database
 from backend.store.people import audit
 from backend.store.revision import head_revision
-from backend.store.tables.data import Project
 from backend.store.tables.models import Model
 from backend.store.tables.people import User
 from backend.traces.heads import Heads
 from tests import processes
-from tests.servers import free_port, postgres_programs
-
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class Site:
-    """A data directory and a database, and the command line over them."""
-
-    data_dir: Path
-    url: str
-    settings: dict[str, str]
-
-    def podium(self, *arguments: str, stdin: str = "") -> tuple[int, str]:
-        """Exit code and everything said."""
-        env = processes.environment(self.data_dir, **self.settings)
-        env["PATH"] = f"{postgres_programs()}:{env['PATH']}"
-        done = processes.run(["podium", *arguments], env, stdin=stdin)
-        return done.returncode, done.stdout + done.stderr
-
-    def add_project(self, name: str) -> str:
-        """A row to find again."""
-        database = Database(self.url)
-        with database.write() as session:
-            found = projects.create(session, ProjectBody(name=name), at=NOW)
-        database.close()
-        return found.id
-
-    def project_names(self) -> list[str]:
-        """The names of all projects."""
-        database = Database(self.url)
-        with database.read() as session:
-            names = [project.name for project in session.query(Project)]
-        database.close()
-        return names
-
-
-def sqlite_site(data_dir: Path) -> Site:
-    return Site(data_dir, f"sqlite:///{data_dir / 'podium.sqlite3'}", {})
+from tests.backend.commanded_site import NOW, Site, migrated_site, sqlite_site
+from tests.servers import free_port
 
 
 def settings_of(site: Site) -> Settings:
@@ -88,10 +43,7 @@ def sites(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Site, Site]:
 @pytest.fixture
 def site(tmp_path: Path, sqlite_template: Path) -> Site:
     """A migrated site on SQLite."""
-    found = sqlite_site(tmp_path / "data")
-    found.data_dir.mkdir()
-    shutil.copyfile(sqlite_template, found.data_dir / "podium.sqlite3")
-    return found
+    return migrated_site(tmp_path / "data", sqlite_template)
 
 
 def test_migrate_says_the_revision_and_can_be_repeated(sites: tuple[Site, Site]) -> None:
@@ -472,18 +424,6 @@ def test_sign_in_prints_a_link_to_the_public_address(site: Site) -> None:
 
     assert code == 0
     assert said.startswith("https://podium.example/sign-in#token=")
-
-
-def test_an_older_embedded_database_is_copied_before_it_is_migrated(site: Site) -> None:
-    path = site.data_dir / "podium.sqlite3"
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = '0000'")
-
-    site.podium("migrate")
-
-    copy = path.with_suffix(f".before-{head_revision()}.sqlite3")
-    with closing(sqlite3.connect(copy)) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("0000",)
 
 
 def test_wrong_usage_is_told_from_a_failure(site: Site) -> None:
