@@ -70,6 +70,14 @@ def test_the_commands_of_a_document_exist(document: Path) -> None:
     assert {first or second for first, second in verbs} <= targets
 
 
+def test_the_first_commands_that_a_newcomer_copies_are_a_line_each() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = text.split("```\n")[1].splitlines()
+
+    assert [line for line in lines if not re.fullmatch(r"make \w+ +# \S.*", line)] == []
+    assert [line.split()[1] for line in lines] == ["demo", "test"]
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_links_of_a_document_lead_somewhere(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
