@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -109,11 +110,7 @@ def _run_client(settings: Settings, client_arguments: list[str]) -> int:
     """A server around a client program; on a terminal it stays after a client that succeeded."""
     keep = os.environ.get("KEEP", "1") != "0" and sys.stdout.isatty()
     with _running(settings) as launcher:
-        environment = {
-            **os.environ,
-            "PODIUM_URL": launcher.url,
-            "PODIUM_DATA_DIR": str(settings.data_dir),
-        }
+        environment = _client_environment(launcher.url, settings)
         with subprocess.Popen([sys.executable, *client_arguments], env=environment) as client:
             try:
                 launcher.watch(lambda: client.poll() is not None)
@@ -125,6 +122,16 @@ def _run_client(settings: Settings, client_arguments: list[str]) -> int:
             _say(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
             _watch_until_interrupted(launcher, lambda: False)
         return int(client.returncode)
+
+
+def _client_environment(url: str, settings: Settings) -> dict[str, str]:
+    """The caller's environment and where the server is; no proxy is asked for it, only for more."""
+    passed = os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")
+    direct = ",".join(filter(None, (passed, urlsplit(url).hostname)))
+    # Linux usually has the lower-case name, other systems the upper-case one.
+    no_proxy = {"no_proxy": direct, "NO_PROXY": direct}
+    address = {"PODIUM_URL": url, "PODIUM_DATA_DIR": str(settings.data_dir)}
+    return {**os.environ, **no_proxy, **address}
 
 
 def run_migrate(settings: Settings, _: argparse.Namespace) -> None:

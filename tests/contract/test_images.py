@@ -55,6 +55,14 @@ def test_a_server_says_whether_it_is_healthy(name: str) -> None:
     assert SERVICES[name]["healthcheck"]["test"]
 
 
+def test_what_is_beside_a_container_is_reached_without_a_proxy() -> None:
+    settings = SERVICES["api"]["environment"]
+
+    assert "ProxyHandler({})" in SERVICES["api"]["healthcheck"]["test"][-1]
+    for name in ("NO_PROXY", "no_proxy"):
+        assert settings[name] == "minio,${NO_PROXY:-localhost,127.0.0.1}"
+
+
 def test_there_is_no_default_password() -> None:
     text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
 

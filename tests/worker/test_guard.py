@@ -108,6 +108,15 @@ def test_the_trainer_sees_an_allow_listed_environment_and_default_signals(
     ).read_text() == "['PODIUM_ATTEMPT', 'PODIUM_RUN_DIR'] True True\n"
 
 
+@pytest.mark.parametrize("name", ["https_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY"])
+def test_a_trainer_reaches_the_hub_through_the_proxy_of_its_machine(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "http://proxy.example:3128")
+
+    assert environment("")[name] == "http://proxy.example:3128"
+
+
 def test_a_trainer_stands_still_without_beats_and_goes_on_with_the_next(tmp_path: Path) -> None:
     with guarded(tmp_path, BUSY, pause_after_s=0.5) as process:
         pid = started(process)
