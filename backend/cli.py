@@ -171,7 +171,7 @@ def run_restore(settings: Settings, options: argparse.Namespace) -> None:
 
 
 def run_prune(settings: Settings, options: argparse.Namespace) -> None:
-    """Delete the files of archived runs and models, after asking."""
+    """Delete the files of archived runs and models and unused copies, after asking."""
     _require_current(settings)
     with closing(Prune(settings)) as prune:
         plan = prune.plan()

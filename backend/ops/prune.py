@@ -1,4 +1,4 @@
-"""`podium prune`: frees the disk of what was archived; rows and curves stay.
+"""`podium prune`: frees the disk of what was archived, and of copies; rows and curves stay.
 
 Called by the command line, which asks first. What a model or a run still needs keeps its files:
 `backend.store.runs.needs` says what that is. Each thing is looked at again, and marked, in a
@@ -9,6 +9,7 @@ deletes.
 import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -50,7 +51,10 @@ class Plan:
     def describe(self) -> str:
         """What would be deleted, a line each."""
         if not self.items:
-            return "There is nothing to delete: no archived run or model has files."
+            return (
+                "There is nothing to delete: no archived run or model has files, and nothing is "
+                "left over."
+            )
         lines = [f"{_mb(item.size_bytes)}  {item.place}" for item in self.items]
         return "\n".join([*lines, f"{_mb(_total(self.items))}  in all"])
 
@@ -80,7 +84,7 @@ class Prune:
         self._database.close()
 
     def plan(self) -> Plan:
-        """Find what nobody needs: files of archived runs and models, and unnamed artifacts."""
+        """Find what nobody needs: files of archived runs and models, unnamed artifacts, copies."""
         with self._database.read() as session:
             runs = pruning.archived_runs(session, self._places.look_up)
             models = pruning.archived_models(session, self._places.look_up)
@@ -88,6 +92,7 @@ class Prune:
         items += [self._model_item(model_id, key) for model_id, key in models.items()]
         planned = {key for files in runs for key in files.keys} | set(models.values())
         items += self._left_items(planned)
+        items += self._copy_items(planned)
         items += self._arriving_items()
         return Plan([item for item in items if item.size_bytes])
 
@@ -144,6 +149,32 @@ class Prune:
         if is_left:
             self._artifacts.remove(key)
         return is_left
+
+    def _copy_items(self, planned: set[str]) -> Iterator[Item]:
+        """Yield the copies of models in the bucket that can be fetched again, or never will be."""
+        copies = {key: copy for key, copy in self._copies() if key not in planned}
+        with self._database.read() as session:
+            spare = pruning.spare_copies(session, copies.keys(), self._places.look_up)
+        for key, is_usable in sorted(spare.items()):
+            copy = copies[key]
+            if _is_left(copy) and (self._artifacts.size_bytes(key) or not is_usable):
+                size_bytes = disk_space.size_bytes(copy)
+                yield Item(str(copy), size_bytes, partial(self._delete_copy, key, copy))
+
+    def _copies(self) -> Iterator[tuple[str, Path]]:
+        for copy in self._places.cache.glob("runs/*/*"):
+            if not copy.name.startswith(ARRIVING) and copy.is_dir():
+                yield copy.relative_to(self._places.cache).as_posix(), copy
+
+    def _delete_copy(self, key: str, copy: Path) -> bool:
+        with self._database.write() as session:
+            if not pruning.hold_spare_copy(session, key, self._places.look_up):
+                return False
+            # Within the transaction: a run that takes the model into use later finds no copy.
+            aside = Path(tempfile.mkdtemp(dir=copy.parent, prefix=ARRIVING))
+            copy.rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+        return True
 
     def _arriving_items(self) -> Iterator[Item]:
         """Yield what a process had begun to fetch or to put here when it was killed."""

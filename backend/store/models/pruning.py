@@ -14,7 +14,7 @@ from typing import Protocol
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from backend.domain import run_state
+from backend.domain import run_config, run_state
 from backend.store.runs import needs, outputs, runs
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Artifact, Checkpoint, Run
@@ -112,6 +112,32 @@ def mark_left(session: Session, key: str, look_up: LookUp, *, at: datetime) -> b
     return True
 
 
+def spare_copies(session: Session, keys: Collection[str], look_up: LookUp) -> dict[str, bool]:
+    """Find the artifacts of models, among these keys, whose copy on this machine nobody reads.
+
+    No unfinished run names the model, and none was registered from the copy. True: the model may be
+    used again, so that its artifact has to be there. What no model names is another database's.
+    """
+    live = session.scalars(select(Run.config).where(Run.state.not_in(needs.OVER)))
+    named = {one for config in live for one in run_config.ids_in(config)}
+    models = _by_artifact(session, keys)
+    registered = look_up(_paths(session))
+    return {
+        key: any(pruned_at is None for pruned_at in of_key.values())
+        for key, of_key in models.items()
+        if not of_key.keys() & named and not registered.in_artifact(key)
+    }
+
+
+def hold_spare_copy(session: Session, key: str, look_up: LookUp) -> bool:
+    """Whether a copy is still spare; no run takes its model into use before this transaction ends.
+
+    A run that does so afterwards fetches the model again.
+    """
+    _hold(session, _by_artifact(session, [key]).get(key, {}))
+    return key in spare_copies(session, [key], look_up)
+
+
 def unnamed(session: Session, keys: Collection[str], look_up: LookUp) -> list[str]:
     """Find the keys of the artifact store that nobody needs, now or soon.
 
@@ -128,6 +154,17 @@ def unnamed(session: Session, keys: Collection[str], look_up: LookUp) -> list[st
     free = [key for key in keys if key not in named and key.split("/")[1] in known - live]
     used, registered = needs.model_ids(session), look_up(_paths(session))
     return [key for key in free if not registered.in_artifact(key) & used]
+
+
+def _by_artifact(session: Session, keys: Collection[str]) -> dict[str, dict[str, datetime | None]]:
+    """The models whose files lie under these keys: when they were pruned, by id, by key."""
+    found: dict[str, dict[str, datetime | None]] = {}
+    for model_id, source, pruned_at in session.execute(
+        select(Model.id, Model.source, Model.pruned_at)
+    ):
+        if source.get("artifact") in keys:
+            found.setdefault(source["artifact"], {})[model_id] = pruned_at
+    return found
 
 
 def _paths(session: Session) -> dict[str, str]:
