@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from urllib.parse import urlsplit
@@ -76,13 +76,13 @@ def _is_within(path: object, folder: Path) -> bool:
 def up(settings: Settings, _: argparse.Namespace) -> None:
     """Start the API, the browser UI and one worker; Ctrl-C ends them."""
     with _running(settings) as launcher:
-        _say(
+        _tell(
             f"Podium runs at {launcher.url}, for {launcher.reach}. Its data is in "
             f"{settings.data_dir}. Press Ctrl-C to end it."
         )
-        _say(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
+        _tell(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
         data_dir = shlex.quote(str(settings.data_dir))
-        _say(f"For another link: PODIUM_DATA_DIR={data_dir} {_this_command()} sign-in")
+        _tell(f"For another link: PODIUM_DATA_DIR={data_dir} {_this_command()} sign-in")
         _watch_until_interrupted(launcher, lambda: False)
 
 
@@ -118,8 +118,8 @@ def _run_client(settings: Settings, client_arguments: list[str]) -> int:
                 if client.poll() is None:
                     client.terminate()
         if keep and client.returncode == 0:
-            _say(f"Podium keeps running at {launcher.url}. Press Ctrl-C to end it.")
-            _say(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
+            _tell(f"Podium keeps running at {launcher.url}. Press Ctrl-C to end it.")
+            _tell(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
             _watch_until_interrupted(launcher, lambda: False)
         return int(client.returncode)
 
@@ -258,7 +258,7 @@ def _parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def _running(settings: Settings) -> Iterator[Launcher]:
-    launcher = Launcher(settings, say=_say)
+    launcher = Launcher(settings, say=_tell)
     with _signals_raise():
         try:
             launcher.start()
@@ -285,11 +285,17 @@ def _watch_until_interrupted(launcher: Launcher, is_done: Callable[[], bool]) ->
     try:
         launcher.watch(is_done)
     except Interrupted:
-        _say("Shutting down: runs that train write a checkpoint first.")
+        _tell("Shutting down: runs that train write a checkpoint first.")
 
 
 def _say(sentence: str) -> None:
     print(sentence, flush=True)
+
+
+def _tell(sentence: str) -> None:
+    """Say it if it can be printed: a server goes on when its terminal is gone or a disk full."""
+    with suppress(OSError):
+        _say(sentence)
 
 
 def _complain(detail: str, advice: str | None) -> int:

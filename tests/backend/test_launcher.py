@@ -177,6 +177,28 @@ def test_a_signal_ends_everything_and_leaves_the_directory_free(
         assert not (served.data_dir / "server.json").exists()
 
 
+def test_a_server_that_cannot_print_still_brings_its_api_back(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_STOP_GRACE_S="5")
+    with processes.running(UP, env, Path("/dev/full")) as process:
+        served = Served(process, data_dir, data_dir / "logs" / "api.log")
+        wait_until((data_dir / "server.json").exists, "served", process=process)
+        api = served.child("backend.ops.serve")
+
+        api.kill()
+        wait_until(lambda: not is_alive(api.pid), "the API is dead")
+
+        wait_until(lambda: processes.answers(f"{served.url}/readyz"), "it is back", process=process)
+
+
+def test_a_link_that_nobody_can_read_is_a_failure(served: Served) -> None:
+    env = processes.environment(served.data_dir)
+
+    done = processes.run(["sh", "-c", "podium sign-in > /dev/full"], env)
+
+    assert done.returncode != 0
+
+
 def test_children_do_not_outlive_a_killed_launcher(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         children = [child.pid for child in psutil.Process(served.process.pid).children()]
