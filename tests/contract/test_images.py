@@ -63,6 +63,13 @@ def test_what_is_beside_a_container_is_reached_without_a_proxy() -> None:
         assert settings[name] == "minio,${NO_PROXY:-localhost,127.0.0.1}"
 
 
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_the_log_of_a_container_has_a_limit(name: str) -> None:
+    logging = SERVICES[name]["logging"]
+
+    assert logging == {"driver": "json-file", "options": {"max-size": "16m", "max-file": "4"}}
+
+
 def test_there_is_no_default_password() -> None:
     text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
 
