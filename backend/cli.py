@@ -36,7 +36,7 @@ _WHAT_IT_IS = "Install, run and maintain Podium, a service for RLHF experiments.
 
 
 class Interrupted(Exception):
-    """SIGINT or SIGTERM arrived."""
+    """SIGINT, SIGTERM or SIGHUP arrived."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -136,7 +136,9 @@ def _client_environment(url: str, settings: Settings) -> dict[str, str]:
 
 def run_migrate(settings: Settings, _: argparse.Namespace) -> None:
     """Bring the database to this release's schema."""
-    _say(f"The schema is at revision {migrate(settings)}.")
+    with _signals_raise():
+        revision = migrate(settings)
+    _say(f"The schema is at revision {revision}.")
 
 
 def sign_in(settings: Settings, options: argparse.Namespace) -> None:
@@ -162,12 +164,16 @@ def _require_current(settings: Settings) -> None:
 
 def run_backup(settings: Settings, options: argparse.Namespace) -> None:
     """Copy database and artifacts into a folder, with a manifest of hashes."""
-    _say(backup.backup(settings, Path(options.folder)))
+    with _signals_raise():
+        said = backup.backup(settings, Path(options.folder))
+    _say(said)
 
 
 def run_restore(settings: Settings, options: argparse.Namespace) -> None:
     """Verify a backup and put it into an empty data directory."""
-    _say(backup.restore(settings, Path(options.folder)))
+    with _signals_raise():
+        said = backup.restore(settings, Path(options.folder))
+    _say(said)
 
 
 def run_prune(settings: Settings, options: argparse.Namespace) -> None:
@@ -265,20 +271,31 @@ def _running(settings: Settings) -> Iterator[Launcher]:
             yield launcher
         finally:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+            # A terminal that closes sends it more than once.
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
             launcher.stop()
 
 
 @contextmanager
 def _signals_raise() -> Iterator[None]:
+    """End by an exception, so that whoever works cleans up."""
+
     def raise_interrupted(number: int, frame: FrameType | None) -> None:
         raise Interrupted
 
-    previous = {s: signal.signal(s, raise_interrupted) for s in (signal.SIGINT, signal.SIGTERM)}
+    previous = {s: signal.signal(s, raise_interrupted) for s in _ending_signals()}
     try:
         yield
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+def _ending_signals() -> list[signal.Signals]:
+    """What ends a command: a closed terminal, too, unless `nohup` says that it does not."""
+    is_hup_ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    hup = [] if is_hup_ignored else [signal.SIGHUP]
+    return [signal.SIGINT, signal.SIGTERM, *hup]
 
 
 def _watch_until_interrupted(launcher: Launcher, is_done: Callable[[], bool]) -> None:

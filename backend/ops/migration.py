@@ -5,15 +5,18 @@ An SQLite file is copied before it is migrated. An upgrade is one transaction: w
 leaves the database as it was.
 """
 
+import errno
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import make_url
+from sqlalchemy.exc import OperationalError
 
-from backend.errors import InvalidInput
+from backend.errors import InvalidInput, Unavailable
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.revision import current_revision, head_revision, require_known
@@ -21,13 +24,21 @@ from backend.store.revision import current_revision, head_revision, require_know
 # A database and what a killed process leaves beside it: SQLite reads that into the next of its
 # name.
 SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
+_DISK_ERRORS = {
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+}
+# More than a database without rows.
+_LEAST_BYTES = 10_000_000
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def migrate(settings: Settings) -> str:
     """Run what is missing and return the revision reached; the embedded file is copied first.
 
-    Raises Unavailable if a newer release has migrated the database.
+    Raises Unavailable if a newer release has migrated the database, or a disk is full.
     """
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     current = revision_of(settings)
@@ -35,13 +46,34 @@ def migrate(settings: Settings) -> str:
     require_known(current)
     if current == head:
         return head
-    if current is not None and settings.is_embedded_database:
-        source = sqlite_path(settings)
-        _keep_copy(source, source.with_suffix(f".before-{head}.sqlite3"))
+    try:
+        if current is not None and settings.is_embedded_database:
+            source = sqlite_path(settings)
+            _keep_copy(source, source.with_suffix(f".before-{head}.sqlite3"))
+        _upgrade(settings)
+    except OSError as error:
+        if not settings.is_embedded_database:
+            raise
+        raise _not_migrated(settings, error) from error
+    return head
+
+
+def _upgrade(settings: Settings) -> None:
     config = Config(str(ROOT / "alembic.ini"))
     config.set_main_option("sqlalchemy.url", settings.sqlalchemy_url.replace("%", "%%"))
-    command.upgrade(config, "head")
-    return head
+    with _as_os_error(settings.data_dir):
+        command.upgrade(config, "head")
+
+
+def _not_migrated(settings: Settings, error: OSError) -> Unavailable:
+    size_bytes = 0 if is_missing(settings) else sqlite_path(settings).stat().st_size
+    # The copy, and what the migrations write before they are committed.
+    needed = max(2 * size_bytes, _LEAST_BYTES)
+    return Unavailable(
+        f"the database cannot be migrated: {error}",
+        advice=f"Nothing was changed. Free at least {needed / 1e6:.0f} MB on the disk of "
+        f"{settings.data_dir}, or make it writable, then start again.",
+    )
 
 
 def is_missing(settings: Settings) -> bool:
@@ -102,6 +134,24 @@ def _remove(database: Path) -> None:
 
 
 def copy_sqlite(source: Path, target: Path) -> None:
-    """A consistent copy of a database that may be in use."""
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+    """A consistent copy of a database that may be in use; OSError if it cannot be written."""
+    with (
+        _as_os_error(target),
+        closing(sqlite3.connect(source)) as old,
+        closing(sqlite3.connect(target)) as new,
+    ):
         old.backup(new)
+
+
+@contextmanager
+def _as_os_error(path: Path) -> Iterator[None]:
+    """Turn what SQLite says of a disk into the error of any other file."""
+    try:
+        yield
+    except (sqlite3.Error, OperationalError) as error:
+        said = error.orig if isinstance(error, OperationalError) else error
+        # The upper bytes tell which operation failed.
+        number = _DISK_ERRORS.get(getattr(said, "sqlite_errorcode", 0) & 0xFF)
+        if number is None:
+            raise
+        raise OSError(number, str(said), str(path)) from error

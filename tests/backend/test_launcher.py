@@ -8,7 +8,7 @@ import stat
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,11 +62,11 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, **settings: str) -> Iterator[Served]:
+def serving(folder: Path, command: Sequence[str] = UP, **settings: str) -> Iterator[Served]:
     """A launcher on a free port, from ready to ended."""
     data_dir, log = folder / "data", folder / "up.log"
     env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_STOP_GRACE_S="5", **settings)
-    with processes.running(UP, env, log) as process:
+    with processes.running(command, env, log) as process:
         served = Served(process, data_dir, log)
         wait_until(
             lambda: "Sign-in link" in log.read_text(errors="replace"),
@@ -161,7 +161,7 @@ def test_a_dead_worker_comes_back(served: Served) -> None:
     wait_until(another, "another worker runs", log=served.log)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_everything_and_leaves_the_directory_free(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -175,6 +175,19 @@ def test_a_signal_ends_everything_and_leaves_the_directory_free(
         assert len(children) == 2
         assert [pid for pid in children if is_alive(pid)] == []
         assert not (served.data_dir / "server.json").exists()
+
+
+def test_nohup_keeps_a_server_when_its_terminal_closes(tmp_path: Path) -> None:
+    with serving(tmp_path, command=["nohup", *UP]) as served:
+        api = served.child("backend.ops.serve")
+
+        served.process.send_signal(signal.SIGHUP)
+        api.kill()
+        wait_until(lambda: not is_alive(api.pid), "the API is dead")
+
+        wait_until(
+            lambda: processes.answers(f"{served.url}/readyz"), "it is back", process=served.process
+        )
 
 
 def test_a_server_that_cannot_print_still_brings_its_api_back(tmp_path: Path) -> None:
