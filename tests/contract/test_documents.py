@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from backend.jobs.queue import MOST_CHILDREN
+from backend.ops import launcher
 from backend.pressure import turns
 from backend.settings import Settings
 from backend.store import db
@@ -59,6 +60,16 @@ def test_operations_count_the_connections_of_the_database() -> None:
     assert (
         f"| {turns.WAITING} waiting requests of each kind; {turns.WAITING_FOR_STREAMS:,} " in text
     )
+
+
+def test_the_unit_of_systemd_lets_runs_write_a_checkpoint() -> None:
+    text = (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    unit = dict(re.findall(r"^(\w+)=(.+)$", text, re.MULTILINE))
+    stops_within_s = Settings.model_fields["stop_grace_s"].default + launcher.END_MARGIN_S
+
+    assert unit["KillMode"] == "mixed"
+    assert float(unit["TimeoutStopSec"]) > stops_within_s
+    assert f"and {launcher.END_MARGIN_S:.0f} s more" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
