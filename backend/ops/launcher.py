@@ -16,8 +16,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-import psutil
-
 from backend.auth import ensure_admin, forget_admins_password, new_sign_in_link
 from backend.errors import Conflict, Unavailable
 from backend.machine.wall_clock import now
@@ -155,6 +153,8 @@ def hold_data_dir(data_dir: Path) -> IO[str]:
             f"the data directory {data_dir} is in use by {_describe_holder(data_dir)}",
             advice="Use that server, stop it, or set PODIUM_DATA_DIR to another folder.",
         ) from None
+    # Of a launcher that was killed: a living one would have the lock.
+    (data_dir / "server.json").unlink(missing_ok=True)
     return lock
 
 
@@ -164,8 +164,19 @@ def read_server(data_dir: Path) -> dict[str, Any]:
         found = json.loads((data_dir / "server.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    # A killed launcher leaves its file behind.
-    return found if isinstance(found, dict) and psutil.pid_exists(found.get("pid", -1)) else {}
+    return found if isinstance(found, dict) and _is_held(data_dir) else {}
+
+
+def _is_held(data_dir: Path) -> bool:
+    """Whether a process has the lock; the number of a killed one may be another's by now."""
+    try:
+        with (data_dir / "podium.lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def answers(url: str, path: str = "/healthz") -> bool:

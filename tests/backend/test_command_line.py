@@ -1,5 +1,7 @@
 """The verbs that keep the data, by command line: migrate, backup, restore, prune, doctor."""
 
+import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +11,7 @@ from pydantic import ValidationError
 
 from backend.errors import Conflict, InvalidInput, Unavailable
 from backend.ops.backup import backup, restore
+from backend.ops.launcher import hold_data_dir
 from backend.settings import Settings, wrong_settings
 from backend.store.db import Database
 from backend.store.people import audit
@@ -424,6 +427,21 @@ def test_sign_in_prints_a_link_to_the_public_address(site: Site) -> None:
 
     assert code == 0
     assert said.startswith("https://podium.example/sign-in#token=")
+
+
+def test_the_file_of_a_killed_server_is_not_believed_when_its_number_lives_again(
+    site: Site,
+) -> None:
+    # As after a reboot: another process has the number of the server by now.
+    left = {"url": "http://127.0.0.1:9", "pid": os.getpid()}
+    (site.data_dir / "server.json").write_text(json.dumps(left))
+
+    assert "server: not running" in site.podium("doctor")[1]
+    assert "http://127.0.0.1:8000/sign-in#token=" in site.podium("sign-in")[1]
+    with hold_data_dir(site.data_dir):
+        code, said = site.podium("up")
+    assert code == 1
+    assert f"the data directory {site.data_dir} is in use by another podium process" in said
 
 
 def test_wrong_usage_is_told_from_a_failure(site: Site) -> None:
