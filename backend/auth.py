@@ -306,7 +306,11 @@ def new_sign_in_link(session: Session, url: str, *, at: datetime) -> str:
         )
     token = secrets.token_urlsafe(32)
     sign_ins.add_token(
-        session, user_id=user_id, token_sha256=_sha256(token), expires_at=at + SIGN_IN_LINK_LIFE
+        session,
+        user_id=user_id,
+        token_sha256=_sha256(token),
+        expires_at=at + SIGN_IN_LINK_LIFE,
+        at=at,
     )
     return f"{url.rstrip('/')}/sign-in#token={token}"
 

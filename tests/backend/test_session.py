@@ -21,6 +21,7 @@ from backend.pressure.turns import REFUSE_AFTER_S
 from backend.schemas.vocabulary import Role
 from backend.store.db import Database
 from backend.store.people import users
+from backend.store.tables.access import SignInToken
 from tests.backend.conftest import Service
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
@@ -189,6 +190,18 @@ def test_a_hash_of_older_parameters_is_renewed_and_never_in_the_way(
     assert (kept == older) == is_busy
     monkeypatch.undo()
     assert light_service.anonymous().post("/api/v1/session", json=body).status_code == 201
+
+
+def test_links_that_nobody_has_used_are_forgotten_after_their_time(
+    database: Database, tmp_path: Path
+) -> None:
+    with database.write() as session:
+        auth.ensure_admin(session, tmp_path, at=NOW)
+        for hours in (0, 0, 1):
+            auth.new_sign_in_link(session, "http://x", at=NOW + timedelta(hours=hours))
+
+    with database.read() as session:
+        assert session.query(SignInToken).count() == 1
 
 
 def test_an_expired_key_is_refused(database: Database, tmp_path: Path) -> None:

@@ -15,12 +15,22 @@ from backend.store.people import callers
 from backend.store.tables.access import BrowserSession, SignInToken
 from backend.store.tables.people import User
 
-# Expired sessions of browsers, at each sign-in: more than come in, so that they become less.
+# Expired sessions and links, at each new one: more than come in, so that they become less.
 _FORGOTTEN_AT_ONCE = 100
 
 
-def add_token(session: Session, *, user_id: str, token_sha256: str, expires_at: datetime) -> None:
-    """Keep the one-time token of a sign-in link by its hash."""
+def add_token(
+    session: Session, *, user_id: str, token_sha256: str, expires_at: datetime, at: datetime
+) -> None:
+    """Keep the one-time token of a sign-in link by its hash, and forget a few that have expired."""
+    expired = (
+        select(SignInToken.token_sha256)
+        .where(SignInToken.expires_at <= at)
+        .limit(_FORGOTTEN_AT_ONCE)
+        .with_for_update(skip_locked=True)
+    )
+    tokens = session.scalars(expired).all()
+    session.execute(delete(SignInToken).where(SignInToken.token_sha256.in_(tokens)))
     session.add(SignInToken(token_sha256=token_sha256, user_id=user_id, expires_at=expires_at))
     session.flush()
 

@@ -198,7 +198,8 @@ def test_nobody_signs_in_with_the_old_password_after_a_change(place: Place, chan
 @LINKED
 def test_a_sign_in_link_opens_no_session_beside_the_end(place: Place, is_first: bool) -> None:
     with place.database.write() as session:
-        sign_ins.add_token(session, user_id=place.user_id, token_sha256="t", expires_at=LATER)
+        link = {"user_id": place.user_id, "token_sha256": "t"}
+        sign_ins.add_token(session, **link, expires_at=LATER, at=AT)
     first, second = (place.use_link, place.deactivate)[:: 1 if is_first else -1]
     with place.database.write() as session:
         first(session)
