@@ -15,6 +15,7 @@ RUN if [ -n "$TORCH_INDEX_URL" ]; then pip install --constraint constraints.txt 
     && useradd --create-home --uid 10001 podium \
     && mkdir /data && chown podium:podium /data
 USER 10001
-ENV PODIUM_DATA_DIR=/data
+# Models of the hub stay on the volume, too, and are not fetched again by each new container.
+ENV PODIUM_DATA_DIR=/data HF_HOME=/data/huggingface
 VOLUME /data
 CMD ["celery", "--app", "worker.celery_app", "worker"]

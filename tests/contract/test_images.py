@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+from backend.jobs.queue import MOST_CHILDREN
 from backend.settings import Settings
+from backend.store import db
 from tests import processes
 from tests.servers import free_port
 
@@ -113,6 +115,22 @@ def test_the_api_image_has_the_client_of_the_postgresql_in_compose() -> None:
     major = SERVICES["postgres"]["image"].partition(":")[2].split(".")[0]
 
     assert re.findall(r"postgresql-client-(\d+)", text) == [major]
+
+
+def test_postgresql_has_connections_for_an_api_three_workers_and_a_backup() -> None:
+    accepted = int(SERVICES["postgres"]["command"][-1].removeprefix("max_connections="))
+    # Each API process has others that do jobs and make large answers, see docs/operations.md.
+    of_an_api = db.MOST_CONNECTIONS + db.MOST_OF_A_CHILD * (MOST_CHILDREN + db.IMPORTS) + 1
+
+    assert accepted >= of_an_api + 3 * db.MOST_CONNECTIONS + 10
+
+
+def test_a_worker_keeps_models_of_the_hub_on_its_volume() -> None:
+    text = (ROOT / "docker/worker.Dockerfile").read_text(encoding="utf-8")
+
+    assert re.findall(r"HF_HOME=(\S+)", text) == ["/data/huggingface"]
+    assert "VOLUME /data" in text
+    assert SERVICES["worker"]["volumes"] == ["worker-data:/data"]
 
 
 def test_the_readme_backs_up_the_bucket_of_compose() -> None:
