@@ -13,6 +13,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +28,7 @@ from backend.store.db import Database
 
 READY_TIMEOUT_S = 60.0
 WATCH_INTERVAL_S = 0.2
+LOCK_TRIES, LOCK_TRY_S = 10, 0.02
 # Beyond the trainers' grace: time to hand in what they left.
 END_MARGIN_S = 15.0
 # The own server is on this machine: a proxy that the environment names does not reach it.
@@ -145,17 +147,25 @@ def hold_data_dir(data_dir: Path) -> IO[str]:
     Raises Conflict naming the holder.
     """
     lock = (data_dir / "podium.lock").open("a+", encoding="utf-8")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _is_taken(lock):
         lock.close()
         raise Conflict(
             f"the data directory {data_dir} is in use by {_describe_holder(data_dir)}",
             advice="Use that server, stop it, or set PODIUM_DATA_DIR to another folder.",
-        ) from None
+        )
     # Of a launcher that was killed: a living one would have the lock.
     (data_dir / "server.json").unlink(missing_ok=True)
     return lock
+
+
+def _is_taken(lock: IO[str]) -> bool:
+    """Take a lock if nobody has it; whoever asks whether it is held has it for a moment."""
+    for _ in range(LOCK_TRIES):
+        with suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        time.sleep(LOCK_TRY_S)
+    return False
 
 
 def read_server(data_dir: Path) -> dict[str, Any]:

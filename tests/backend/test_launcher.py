@@ -1,11 +1,13 @@
 """`podium up` as its users start it: one real launcher with real children, watched by pid."""
 
+import fcntl
 import json
 import os
 import re
 import signal
 import stat
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -17,6 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
+from backend.ops import launcher
 from tests import processes
 from tests.processes import is_alive, wait_until
 
@@ -235,3 +238,12 @@ def test_the_process_group_of_the_launcher_is_its_own(served: Served) -> None:
     children = psutil.Process(served.process.pid).children()
 
     assert {os.getpgid(child.pid) for child in children}.isdisjoint({served.process.pid})
+
+
+def test_whoever_asks_whether_a_server_runs_keeps_none_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (tmp_path / "podium.lock").open("a+") as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        monkeypatch.setattr(time, "sleep", lambda _: fcntl.flock(asking, fcntl.LOCK_UN))
+        launcher.hold_data_dir(tmp_path).close()
