@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backend.domain.better import is_lower_better
-from backend.domain.results.estimates import mean_of, minus, together
+from backend.domain.results.estimates import gain_of, mean_of, minus, together
 from backend.domain.results.measurements import Chosen, MeasuredRun, PromptSet, Reading
 from backend.domain.results.rows import Row
 from backend.domain.seeds.best import best_of
@@ -123,7 +123,7 @@ def _change(
     gains = [measured.gain(one, parts, row.start) for one in subjects]
     paired = [one for one in gains if one is not None]
     is_paired = len(paired) == len(gains)
-    found = together(paired).reading if is_paired else minus(ours, start)
+    found = gain_of(paired) if is_paired else minus(ours, start)
     return ResultsChange(
         value=found.value,
         interval=_span(found),

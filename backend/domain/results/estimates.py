@@ -47,6 +47,27 @@ def together(seeds: Sequence[Reading]) -> Together:
     return Together(len(seeds), Reading(fmean(values), fmean(lows), fmean(highs)), "prompts")
 
 
+def gain_of(seeds: Sequence[Reading]) -> Reading:
+    """What seeds gained over one start, each measured beside it on the same prompts.
+
+    All gains share the errors of the start and of the prompts, which no spread between seeds shows.
+    Nobody knows how much of a gain's interval by prompt is shared; at most all of it is, and that
+    much is added to the interval over seeds. Raises ValueError for none.
+    """
+    found = together(seeds)
+    ends = [end for one in seeds if (end := _reach(one)) is not None]
+    over_seeds = _reach(found.reading)
+    if found.interval_of != "seeds" or over_seeds is None:
+        return found.reading
+    value = found.reading.value
+    if len(ends) < len(seeds):
+        return Reading(value)
+    below, above = (fmean(side) for side in zip(*ends, strict=True))
+    return Reading(
+        value, value - math.hypot(over_seeds[0], below), value + math.hypot(over_seeds[1], above)
+    )
+
+
 def mean_of(parts: Sequence[Reading]) -> Reading:
     """The mean of measurements on different prompts, whose errors are independent."""
     value = fmean(one.value for one in parts)
