@@ -117,13 +117,16 @@ def _change(
     direction: Direction,
 ) -> ResultsChange | None:
     """Compute the change from the start: paired if all seeds were measured so, else independent."""
-    start = measured.reading(row.start, parts)
-    if start is None or row.is_start:
+    if row.is_start:
         return None
     gains = [measured.gain(one, parts, row.start) for one in subjects]
     paired = [one for one in gains if one is not None]
     is_paired = len(paired) == len(gains)
-    found = gain_of(paired) if is_paired else minus(ours, start)
+    # Evaluations with the start as baseline measured it, too: none of its own is needed then.
+    start = None if is_paired else measured.reading(row.start, parts)
+    if start is None and not is_paired:
+        return None
+    found = gain_of(paired) if start is None else minus(ours, start)
     return ResultsChange(
         value=found.value,
         interval=_span(found),
@@ -144,7 +147,7 @@ def _best(
     measured: Measured,
     direction: Direction,
 ) -> int | None:
-    """The place of the group that is better than every other row by more than chance.
+    """The place of the group that is better than its start and every other row, not by chance.
 
     None while a seed of a group with a value is missing or has not succeeded.
     """
@@ -161,7 +164,9 @@ def _best(
         for place, cell in known.items()
         if place not in groups
     )
-    return best.place if is_decided else None
+    change = known[best.place].change
+    is_above_start = change is None or change.is_better
+    return best.place if is_decided and is_above_start else None
 
 
 def _is_rival(row: Row) -> bool:

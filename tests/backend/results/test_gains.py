@@ -6,7 +6,7 @@ import pytest
 
 from backend.domain.results.estimates import gain_of
 from backend.domain.results.measurements import Reading
-from backend.schemas.metrics.results import ResultsChange
+from backend.schemas.metrics.results import ResultsAnswer, ResultsChange
 from tests.backend.results.plain_runs import (
     SFT,
     answer_of,
@@ -99,3 +99,49 @@ def test_a_start_that_was_measured_low_by_chance_makes_at_most_one_in_twenty_bet
         assert found.high is not None
         beyond += found.low > 0 or found.high < 0
     assert beyond / groups < 0.06
+
+
+def beside_the_start(gains: dict[str, list[float]]) -> ResultsAnswer:
+    """Evaluations of groups with the start as baseline, and none of the start by itself."""
+    runs, found = [], []
+    for estimator, values in gains.items():
+        for seed, gain in enumerate(values):
+            run = policy(f"{estimator}{seed}", len(runs), estimator=estimator, seed=seed)
+            rate = spread("eval/pass@1", 0.4 + gain, 0.2) | spread("eval/pass_gain", gain, 0.05)
+            runs.append(run)
+            found.append(
+                evaluation(
+                    100 + len(runs),
+                    f"model_{run.id}",
+                    rate | {"eval/length": 9.0},
+                    baseline_model={"id": SFT},
+                )
+            )
+    return answer_of(runs, found)
+
+
+def test_a_measured_gain_is_shown_although_the_start_has_no_evaluation_of_its_own() -> None:
+    """The other column has no gain that was measured, and no start to subtract."""
+    rate, length = table_of(beside_the_start({"grpo": [0.1]}), "score/test").rows[0].cells
+
+    assert rate is not None
+    assert rate.change is not None
+    assert rate.change.interval is not None
+    assert (rate.change.is_paired, rate.change.is_better) == (True, True)
+    assert (rate.change.interval.low, rate.change.interval.high) == pytest.approx((0.05, 0.15))
+    assert length is not None
+    assert length.change is None
+
+
+@pytest.mark.parametrize(("best", "is_best"), [(0.3, True), (0.01, False)])
+def test_the_best_has_to_be_better_than_a_start_that_only_its_gain_tells_of(
+    best: float, *, is_best: bool
+) -> None:
+    gains = {"grpo": [best - 0.001, best, best + 0.001], "rloo": [-0.301, -0.3, -0.299]}
+
+    first, second = table_of(beside_the_start(gains), "score/test").rows
+
+    assert first.cells[0] is not None
+    assert second.cells[0] is not None
+    assert (first.name, first.cells[0].is_best) == ("grpo", is_best)
+    assert not second.cells[0].is_best
