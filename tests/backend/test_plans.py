@@ -18,7 +18,7 @@ from backend.schemas.runs import OutsidePoint
 from backend.store.data import assignments, judgments
 from backend.store.db import Database
 from backend.store.differences import environments
-from backend.store.metrics import outside, points
+from backend.store.metrics import levels, outside, points
 from backend.store.people import idempotency, sign_ins
 from backend.store.tables.data import Assignment
 from backend.store.tables.runs import Run
@@ -129,6 +129,9 @@ WORK: dict[str, Callable[[Session], object]] = {
     "progress": lambda session: assignments.progress(session, PROJECT, TIRELESS, at=NOW),
     "points from outside": attach,
     "points of the relay": relay,
+    "the newest steps of curves": lambda session: levels.newest_steps(
+        session, {RUN: ["reward/mean", "none"]}
+    ),
     "rewind": lambda session: points.rewind(session, RUN, 1900, at=NOW),
     "what is told of points": tell,
     "where attempts were executed": attempts,

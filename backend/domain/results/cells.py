@@ -9,6 +9,7 @@ from backend.domain.results.estimates import gain_of, mean_of, minus, together
 from backend.domain.results.measurements import Chosen, MeasuredRun, PromptSet, Reading
 from backend.domain.results.rows import Row
 from backend.domain.seeds.best import best_of
+from backend.domain.seeds.ends import Steps, why_open
 from backend.domain.seeds.shares import is_share, possible
 from backend.schemas.metrics.results import ResultsCell, ResultsChange, ResultsPoint
 from backend.schemas.metrics.verdicts import Span
@@ -40,6 +41,15 @@ class Measured:
         measurement = self.chosen.get((subject, part[0]))
         return None if measurement is None else measurement.readings.get(part[1])
 
+    def steps(self, part: Part) -> Steps:
+        """The step of each subject that has this measure; None if an evaluation measured it."""
+        prompts, measure = part
+        return {
+            subject: one.readings[measure].step
+            for (subject, at), one in self.chosen.items()
+            if at == prompts and measure in one.readings
+        }
+
     def gain(self, subject: str, parts: Sequence[Part], start: str) -> Reading | None:
         """How much more than the start it has, if its evaluation had the start as baseline."""
         if len(parts) > 1 or parts[0][1] not in _PAIRED:
@@ -63,7 +73,7 @@ def column_of_cells(
 ) -> list[ResultsCell | None]:
     """The cells of one column, row by row."""
     cells = [_cell(row, parts, measured, direction) for row in rows]
-    best = None if direction == "none" else _best(cells, rows, measured, direction)
+    best = None if direction == "none" else _best(cells, rows, parts, measured, direction)
     return [
         cell.model_copy(update={"is_best": True}) if cell is not None and place == best else cell
         for place, cell in enumerate(cells)
@@ -144,18 +154,20 @@ def _is_better(change: Reading, direction: Direction) -> bool:
 def _best(
     cells: Sequence[ResultsCell | None],
     rows: Sequence[Row],
+    parts: Sequence[Part],
     measured: Measured,
     direction: Direction,
 ) -> int | None:
     """The place of the group that is better than its start and every other row, not by chance.
 
-    None while a seed of a group with a value is missing or has not succeeded.
+    None while a seed of a group with a value is missing or has not succeeded, or groups measured
+    themselves at different steps.
     """
     known = {place: cell for place, cell in enumerate(cells) if cell is not None}
     groups = {place: cell for place, cell in known.items() if _is_rival(rows[place])}
     if len(known) < 2 or not groups:
         return None
-    if not all(_is_whole(rows[place], cell, measured) for place, cell in groups.items()):
+    if not _have_come_to_one_end([rows[place] for place in groups], parts, measured):
         return None
     seeds = {place: [one.value for one in cell.points] for place, cell in groups.items()}
     best = best_of(seeds, is_lower_better=direction == "lower")
@@ -173,10 +185,10 @@ def _is_rival(row: Row) -> bool:
     return row.is_group and not row.is_start
 
 
-def _is_whole(row: Row, cell: ResultsCell, measured: Measured) -> bool:
-    """Whether all seeds of a group were measured and have succeeded."""
-    have_succeeded = (measured.runs[one].drawn.has_succeeded for one in row.subjects)
-    return cell.n == len(row.subjects) and all(have_succeeded)
+def _have_come_to_one_end(groups: Sequence[Row], parts: Sequence[Part], measured: Measured) -> bool:
+    """Whether the values of groups can be compared, by what *Compare* asks of them, too."""
+    draws = [[measured.runs[one].drawn for one in row.subjects] for row in groups]
+    return not any(any(why_open(draws, measured.steps(part))) for part in parts)
 
 
 def _beats(

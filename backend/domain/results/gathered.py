@@ -103,7 +103,7 @@ def _measurements(
             yield from of_itself(run, starts.get(run.id, ""))
     for run in read.asked:
         if run.method != Method.EVALUATE:
-            found = {name: reading(run.values, name) for name in run.values}
+            found = {name: reading(run.values, name, run.steps) for name in run.values}
             yield Measurement(run.id, ITSELF, {}, found, run.id, run.number)
 
 

@@ -25,15 +25,20 @@ _SAMPLING = ("temperature", "top_p", "max_new_tokens")
 _PROMPT = ("stop", "system", "template")
 # A policy's own evaluation of its held-out prompts: worker.trainer.methods.policy_gradient.
 _OWN_SAMPLES = 2
+_UNKNOWN: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A number with its own 95 % interval, if it has one."""
+    """A number with its own 95 % interval, if it has one.
+
+    `step`: that of the run that measured itself; None for what an evaluation found.
+    """
 
     value: float
     low: float | None = None
     high: float | None = None
+    step: int | None = None
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,9 @@ ITSELF = PromptSet("", "", "")
 class MeasuredRun:
     """A run as far as tables read it. `number` is the order of creation.
 
-    `values` are the newest by metric, `first` those of step 0. `draw`: which seed it is of; None =
-    that of its config.
+    `values` are the newest by metric that belong together (`newest`), `steps` the steps that they
+    are of, where known; `first` are the values of step 0. `draw`: which seed it is of; None = that
+    of its config.
     """
 
     id: str
@@ -67,6 +73,7 @@ class MeasuredRun:
     commit: str | None = None
     name: str = ""
     draw: Draw | None = None
+    steps: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def drawn(self) -> Draw:
@@ -107,7 +114,7 @@ def of_evaluation(run: MeasuredRun, subject: str, baseline: str) -> list[Measure
 def of_itself(run: MeasuredRun, start: str) -> list[Measurement]:
     """What a policy run says of its own policy, and before its first step of the start."""
     return [
-        *_measured(run, run.values, run.id, is_own=True),
+        *_measured(run, run.values, run.id, is_own=True, steps=run.steps),
         *_measured(run, run.first, start, is_own=True),
     ]
 
@@ -119,9 +126,10 @@ def _measured(
     *,
     is_own: bool = False,
     baseline: str = "",
+    steps: Mapping[str, int] = _UNKNOWN,
 ) -> Iterator[Measurement]:
     for prompts, sampling in sets_of(run.config):
-        found = readings_of(values, prompts.name, run.config.get("breakdown") or [])
+        found = readings_of(values, prompts.name, run.config.get("breakdown") or [], steps)
         if found:
             yield Measurement(
                 subject, prompts, sampling, found, run.id, run.number, is_own, baseline
@@ -156,12 +164,15 @@ def _sampling(config: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, An
 
 
 def readings_of(
-    values: Mapping[str, float], set_name: str, breakdown: Sequence[str]
+    values: Mapping[str, float],
+    set_name: str,
+    breakdown: Sequence[str],
+    steps: Mapping[str, int] = _UNKNOWN,
 ) -> dict[str, Reading]:
     """The measures of a set: `pass@1`, and `pass@1/people.3` of a part of it."""
     prefix = f"eval/{set_name}/" if set_name else "eval/"
     found = {
-        name.removeprefix(prefix): reading(values, name)
+        name.removeprefix(prefix): reading(values, name, steps)
         for name in values
         if name.startswith(prefix) and not name.endswith(("_low", "_high"))
     }
@@ -179,9 +190,10 @@ def metric_on(prompts: PromptSet, measure: str) -> str:
     return f"eval/{prompts.name}/{measure}" if prompts.name else f"eval/{measure}"
 
 
-def reading(values: Mapping[str, float], name: str) -> Reading:
-    """The value of a metric with the ends of its interval."""
-    return Reading(values[name], values.get(f"{name}_low"), values.get(f"{name}_high"))
+def reading(values: Mapping[str, float], name: str, steps: Mapping[str, int] = _UNKNOWN) -> Reading:
+    """The value of a metric with the ends of its interval, and the step that it is of."""
+    low, high = values.get(f"{name}_low"), values.get(f"{name}_high")
+    return Reading(values[name], low, high, steps.get(name))
 
 
 Chosen = Mapping[tuple[str, PromptSet], Measurement]

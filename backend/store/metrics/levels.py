@@ -124,10 +124,25 @@ def _known(session: Session, run_id: str, names: Collection[str]) -> dict[str, C
 
 
 def _newest_step(
-    run_id: str | InstrumentedAttribute[str], name: ColumnElement[str] | InstrumentedAttribute[str]
+    run_id: str | ColumnElement[str] | InstrumentedAttribute[str],
+    name: ColumnElement[str] | InstrumentedAttribute[str],
 ) -> Select[Any]:
     of_name = (MetricPoint.run_id == run_id, MetricPoint.name == name)
     return select(MetricPoint.step).where(*of_name).order_by(MetricPoint.step.desc()).limit(1)
+
+
+def newest_steps(
+    session: Session, names: Mapping[str, Collection[str]]
+) -> dict[str, dict[str, int]]:
+    """Find the last step of these curves of each run; a curve without points is left out."""
+    asked = [(run_id, name) for run_id, own in names.items() for name in sorted(own)]
+    wanted = given.rows(session, {"run": String(), "name": String()}, asked)
+    newest = _newest_step(wanted.c.run, wanted.c.name).correlate(wanted).scalar_subquery()
+    found: dict[str, dict[str, int]] = {run_id: {} for run_id in names}
+    for run_id, name, step in session.execute(select(wanted.c.run, wanted.c.name, newest)):
+        if step is not None:
+            found[run_id][name] = step
+    return found
 
 
 def grow(

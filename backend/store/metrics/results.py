@@ -14,6 +14,7 @@ from backend.domain.access import Caller
 from backend.domain.results.drafts import Given
 from backend.domain.results.gathered import KnownModel, Read, gathered
 from backend.domain.results.measurements import MeasuredRun, key_of, sets_of
+from backend.domain.results.newest import is_read, of_one_evaluation
 from backend.domain.results.one_run import sets_measured
 from backend.domain.results.tables import results
 from backend.errors import NotFound
@@ -22,7 +23,7 @@ from backend.schemas.metrics.sets import RunSets
 from backend.schemas.vocabulary import Method, RunState, Split
 from backend.store import record_names
 from backend.store.data import snapshots
-from backend.store.metrics import draws
+from backend.store.metrics import draws, levels
 from backend.store.runs import experiments
 from backend.store.tables.models import Model
 from backend.store.tables.runs import MetricPoint, Run, RunFact
@@ -55,10 +56,12 @@ def given(session: Session, run_ids: Sequence[str], caller: Caller) -> Given:
     first = _first_values(session, [row.id for row in (*asked, *makers)])
     configs = [row.config for row in (*asked, *makers, *evaluations.values())]
     drawn = draws.of_runs(session, [row.id for row in (*asked, *makers)])
+    steps = _newest_steps(session, (*asked, *makers))
     read = Read(
-        asked=[replace(_measured(row, first), draw=drawn[row.id]) for row in asked],
-        makers=[replace(_measured(row, first), draw=drawn[row.id]) for row in makers],
-        evaluations=[_measured(row, first) for row in evaluations.values()],
+        asked=[replace(_measured(row, first, steps), draw=drawn[row.id]) for row in asked],
+        makers=[replace(_measured(row, first, steps), draw=drawn[row.id]) for row in makers],
+        # An evaluation measures all at one step.
+        evaluations=[_measured(row, {}, {}) for row in evaluations.values()],
         models=models,
         names=record_names.of_configs(session, configs, caller),
         divided=_divided(session, configs),
@@ -97,7 +100,7 @@ def of_run(session: Session, run_id: str, caller: Caller) -> RunSets:
     found = snapshots.n_records(session, {(one.data, one.split) for one in sets})
     n_prompts = {one: found[one.data, one.split] for one in sets if (one.data, one.split) in found}
     names = record_names.of_ids(session, {data for data, _ in found}, caller)
-    return sets_measured(_measured(row, {}), names, n_prompts)
+    return sets_measured(_measured(row, {}, _newest_steps(session, [row])), names, n_prompts)
 
 
 def _runs(session: Session, run_ids: Sequence[str]) -> list[Run]:
@@ -165,16 +168,32 @@ def _first_values(session: Session, run_ids: Sequence[str]) -> dict[str, dict[st
     return found
 
 
-def _measured(run: Run, first: Mapping[str, Mapping[str, float]]) -> MeasuredRun:
+def _newest_steps(session: Session, runs: Iterable[Run]) -> dict[str, dict[str, int]]:
+    """The step that each value is of, of the metrics that tables read."""
+    names = {run.id: [name for name in run.summary if is_read(name)] for run in runs}
+    return levels.newest_steps(session, names)
+
+
+def _measured(
+    run: Run, first: Mapping[str, Mapping[str, float]], steps: Mapping[str, Mapping[str, int]]
+) -> MeasuredRun:
     code = run.environment.get("code") or {}
+    own = steps.get(run.id, {})
+    sets = {one["name"] for one in run.config.get("evaluation_sets") or ()}
+    older = own.keys() - of_one_evaluation(own, sets)
     return MeasuredRun(
         id=run.id,
         number=run.number,
         method=run.method,
         config=run.config,
-        values={name: value for name, value in run.summary.items() if value is not None},
+        values={
+            name: value
+            for name, value in run.summary.items()
+            if value is not None and name not in older
+        },
         first=first.get(run.id, {}),
         has_ended=run.state not in _AT_WORK,
         commit=code.get("commit"),
         name=run.name,
+        steps=own,
     )
