@@ -12,7 +12,7 @@ from backend.domain.seeds.groups import without_seed
 Config = Mapping[str, Any]
 
 # What a number is a measure of, and on what.
-_OF = ("method", "reward")
+_OF = ("method", "reward", "pass_reward")
 _ON = ("prompts", "demonstrations", "preferences", "solutions", "split")
 _SETS = "evaluation_sets"
 # Those that say how much was written, whatever it is worth.
@@ -27,6 +27,21 @@ _WITH_THE_PENALTY = re.compile(r"(eval/(reward|objective)|reward/(mean|std))(/.*
 # The penalty begins so many tokens before the limit.
 _PENALTY = ("overlong", "overlong_penalty", "rollout.max_new_tokens")
 
+# How responses are sampled, but for the token limit: a run may learn to do with another. A set may
+# say the first ones itself.
+_INHERITED = ("temperature", "top_p")
+_PROMPTED = ("rollout.system", "rollout.template")
+_SAMPLED = (*(f"rollout.{one}" for one in _INHERITED), "rollout.stop", *_PROMPTED)
+# Those of texts that were not sampled.
+_OF_GIVEN_TEXTS = re.compile(r"eval/(.*/)?text_.*")
+
+# What the KL is measured against: the reference, or without one the model that the run began with.
+_REFERENCE = "reference"
+_FROM_THE_REFERENCE = re.compile(r"kl/(?!coef$).*|eval/objective")
+# The reward less the price of the KL.
+_PRICED = re.compile(r"eval/objective")
+_PRICE = ("kl.coef", "kl.target")
+
 
 def measured_apart(metric: str, configs: Sequence[Config]) -> str | None:
     """The section that differs, so that a metric measures something else in each config.
@@ -34,8 +49,21 @@ def measured_apart(metric: str, configs: Sequence[Config]) -> str | None:
     Only what runs measure themselves depends on their configs; `gold/NAME` does not.
     """
     first, *others = (_measured(metric, config) for config in configs)
+    found = (one for one, value in first.items() if any(o.get(one) != value for o in others))
+    section = next(found, None)
+    return None if section is None else _as_written(section, metric, configs)
+
+
+def _as_written(section: str, metric: str, configs: Sequence[Config]) -> str:
+    """The section that says it, where a set or the reference has it from another one."""
+    if section == _REFERENCE and not any(config.get(_REFERENCE) for config in configs):
+        return "model"
+    sets = [_set_of(metric, config) for config in configs]
+    if section != _SETS or any(one != sets[0] for one in sets):
+        return section
+    inherited = (f"rollout.{one}" for one in _INHERITED)
     return next(
-        (one for one, value in first.items() if any(o.get(one) != value for o in others)), None
+        path for path in inherited if len({value_at(config, path) for config in configs}) > 1
     )
 
 
@@ -70,26 +98,48 @@ def apart_from_most(metric: str, configs: Sequence[Config]) -> list[str | None]:
 def _measured(metric: str, config: Config) -> dict[str, Any]:
     """What this metric measures in a run with this config, by section."""
     sections = {one: _section(config, one) for one in _sections(metric)}
-    name = _of_a_set(metric)
-    sets = {one["name"]: one for one in config.get(_SETS) or () if one["name"] == name}
-    if not sections or not sets:
+    found = _set_of(metric, config)
+    if not sections or found is None:
         return sections
-    return {one: sections[one] for one in sections if one not in _ON} | {_SETS: sets[name]}
+    inherited = {f"rollout.{one}": _sampled_by(found, config, one) for one in _INHERITED}
+    own = {name: value for name, value in found.items() if name not in _INHERITED}
+    own |= {path: value for path, value in inherited.items() if path in sections}
+    left_out = {*_ON, *inherited}
+    return {one: sections[one] for one in sections if one not in left_out} | {_SETS: own}
+
+
+def _set_of(metric: str, config: Config) -> Config | None:
+    """The evaluation set of a config that a metric is of; None if it is of none."""
+    name = _of_a_set(metric)
+    return next((one for one in config.get(_SETS) or () if one["name"] == name), None)
+
+
+def _sampled_by(one: Config, config: Config, setting: str) -> Any:
+    """What a set says of its sampling, or else its run."""
+    own = one.get(setting)
+    return value_at(config, f"rollout.{setting}") if own is None else own
 
 
 def _section(config: Config, name: str) -> Any:
-    if name not in _PENALTY:
-        return config.get(name)
-    return value_at(config, name) if config.get("overlong") == "penalize" else None
+    if name == _REFERENCE:
+        return config.get(_REFERENCE) or config.get("model")
+    if name in _PENALTY:
+        return value_at(config, name) if config.get("overlong") == "penalize" else None
+    found = value_at(config, name)
+    # Runs from before there was such a setting have none.
+    return None if found in ("", []) else found
 
 
 def _sections(metric: str) -> tuple[str, ...]:
+    reference = (_REFERENCE,) if _FROM_THE_REFERENCE.fullmatch(metric) else ()
     if not metric.startswith(("eval/", "reward/")):
-        return ()
+        return reference
     of = _OF if _WHATEVER_THE_REWARD.fullmatch(metric) is None else ("method",)
+    sampled = _PROMPTED if _OF_GIVEN_TEXTS.fullmatch(metric) else _SAMPLED
     beside = ("baseline_model",) if _BESIDE_A_BASELINE.fullmatch(metric) else ()
     penalty = _PENALTY if _WITH_THE_PENALTY.fullmatch(metric) else ()
-    return (*of, *_ON, *beside, *penalty)
+    price = _PRICE if _PRICED.fullmatch(metric) else ()
+    return (*of, *_ON, *sampled, *beside, *penalty, *price, *reference)
 
 
 def _of_a_set(metric: str) -> str:

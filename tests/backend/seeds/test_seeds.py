@@ -204,6 +204,74 @@ def test_a_reward_with_the_over_long_penalty_is_another_measure() -> None:
     assert measured_apart("eval/reward", [kept, {**kept, "rollout": {}}]) is None
 
 
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("temperature", 0.2), ("top_p", 0.9), ("stop", ["end"]), ("system", "Be brief."),
+     ("template", "plain")],
+)  # fmt: skip
+def test_responses_that_were_sampled_otherwise_are_another_measure(
+    setting: str, value: Any
+) -> None:
+    """A policy that is only sampled colder is no better policy."""
+    plain = {"temperature": 1.0, "top_p": 1.0, "stop": [], "system": "", "template": "model"}
+    configs = [{"rollout": plain}, {"rollout": plain | {setting: value}}]
+
+    apart = f"rollout.{setting}"
+    sampled = ("eval/reward", "eval/pass@1/level.2", "eval/length", "eval/win_rate", "reward/mean")
+    for metric in sampled:
+        assert measured_apart(metric, configs) == apart
+    # Texts that are given are not sampled, but they follow a prompt.
+    of_texts = apart if setting in ("system", "template") else None
+    assert measured_apart("eval/text_logp", configs) == of_texts
+    assert measured_apart("gold/reward", configs) is None
+
+
+def test_the_token_limit_and_the_size_of_a_step_are_no_other_measure() -> None:
+    configs = [{"rollout": {"max_new_tokens": n, "samples_per_prompt": n}} for n in (1, 2)]
+
+    assert measured_apart("eval/pass@1", configs) is None
+
+
+def test_a_set_is_sampled_as_its_run_where_it_says_nothing_itself() -> None:
+    def config(of_run: float, **of_set: Any) -> dict[str, Any]:
+        return {"rollout": {"temperature": of_run}, "evaluation_sets": [{"name": "a", **of_set}]}
+
+    assert measured_apart("eval/a/pass@1", [config(1.0), config(0.2)]) == "rollout.temperature"
+    said = [config(1.0, temperature=0.5), config(0.2, temperature=0.5)]
+    assert measured_apart("eval/a/pass@1", said) is None
+    assert measured_apart("eval/a/pass@1", [config(0.5), said[0]]) is None
+    assert measured_apart("eval/a/pass@1", [config(0.4), said[0]]) == "evaluation_sets"
+    # The prompts of the run itself have no such setting.
+    assert measured_apart("eval/pass@1", said) == "rollout.temperature"
+
+
+def test_what_passes_is_part_of_what_correct_means() -> None:
+    configs = [{"pass_reward": 0.5}, {"pass_reward": 1.0}]
+
+    assert measured_apart("eval/pass@1", configs) == "pass_reward"
+    assert measured_apart("eval/length", configs) is None
+
+
+def test_a_reward_less_the_price_of_the_kl_is_measured_by_that_price() -> None:
+    configs = [{"kl": {"coef": coef, "target": None}} for coef in (0.1, 0.2)]
+    targets = [{"kl": {"coef": 0.1, "target": target}} for target in (None, 6.0)]
+
+    assert measured_apart("eval/objective", configs) == "kl.coef"
+    assert measured_apart("eval/objective", targets) == "kl.target"
+    assert measured_apart("eval/reward", configs) is None
+
+
+def test_a_kl_is_from_a_reference() -> None:
+    """Without one it is from the model that the run began with."""
+    a, b = {"id": "a"}, {"id": "b"}
+    for metric in ("kl/exact", "kl/response", "eval/objective"):
+        assert measured_apart(metric, [{"reference": a}, {"reference": b}]) == "reference"
+        assert measured_apart(metric, [{"model": a}, {"model": b, "reference": None}]) == "model"
+        assert measured_apart(metric, [{"model": a}, {"model": b, "reference": a}]) is None
+        assert measured_apart(metric, [{"model": a}, {"model": a, "reference": b}]) == "reference"
+    assert measured_apart("eval/reward", [{"model": a}, {"model": b}]) is None
+
+
 def test_a_set_of_its_own_is_what_its_metrics_measure() -> None:
     """Whatever else the runs answer; and another set of the same name is another measure."""
     cold, warm = ({"name": "cold", "temperature": one} for one in (0, 1))
