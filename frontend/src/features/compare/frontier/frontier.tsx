@@ -10,12 +10,12 @@ import { RewardVsKl } from "@/charts/reward-vs-kl";
 import type { Path, PathPoint } from "@/charts/reward-vs-kl-path";
 import { Segmented } from "@/components/segmented";
 import { Failure, Skeleton } from "@/components/states";
-import { MeasuredApart } from "@/features/compare/measured-apart";
+import { CostMeasuredApart, MeasuredApart } from "@/features/compare/measured-apart";
 import { SAME_PROMPT_ID } from "@/features/compare/same-prompt/same-prompt";
 import { useView } from "@/features/compare/view";
 import { useGo } from "@/lib/address/use-go";
 
-import { isGold, measuresOf, missingMeasures, type Measure } from "./measures";
+import { chosenOf, isGold, measuresOf, missingMeasures, type Measure } from "./measures";
 import { pathsOf, type Known } from "./paths";
 
 const POINTS = 300;
@@ -142,8 +142,7 @@ export function Frontier(props: Shared) {
   const { measure, isRoot, set } = useView();
   const runs = [...props.runs.values()];
   const measures = measuresOf(runs);
-  const chosen =
-    measures.find(({ name }) => name === (measure ?? props.answer.metric)) ?? measures[0];
+  const chosen = chosenOf(measures, measure ?? props.answer.metric);
   if (chosen === undefined) return null;
   return (
     <section className="card chart" aria-label="Reward vs KL">
@@ -167,6 +166,7 @@ export function Frontier(props: Shared) {
         />
       </div>
       <MeasuredApart metric={chosen.name} answer={props.answer} />
+      <CostMeasuredApart costs={chosen.costs} answer={props.answer} />
       <Picture measure={chosen} {...props} />
       <NotRecorded runs={runs} />
     </section>

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 
 import type { Run } from "@/api/types";
 
-import { isGold, missingMeasures } from "./measures";
+import { chosenOf, isGold, measuresOf, missingMeasures } from "./measures";
 
 const run = (...names: string[]) =>
-  ({ summary: Object.fromEntries(names.map((name) => [name, 1])) }) as unknown as Run;
+  ({ config: {}, summary: Object.fromEntries(names.map((name) => [name, 1])) }) as unknown as Run;
 
 describe("the evaluations that runs have not recorded", () => {
   it("are those of none of the runs", () => {
@@ -19,5 +19,26 @@ describe("the evaluations that runs have not recorded", () => {
       ["gold/win_rate", true],
       ["eval/reward", false],
     ]);
+  });
+});
+
+describe("the reward of training", () => {
+  const trained = (normalize: string) => ({
+    ...run("reward/mean", "reward/raw_mean", "kl/response", "eval/reward"),
+    config: { reward: { normalize } },
+  });
+  const named = (...runs: Run[]) => measuresOf(runs).map(({ name }) => name);
+
+  it("is in a unit that running statistics do not change, as on the page of a run", () => {
+    expect(named(trained("model"))).toEqual(["eval/reward", "reward/mean"]);
+    expect(named(trained("running"))).toEqual(["eval/reward", "reward/raw_mean"]);
+    expect(named(trained("model"), trained("running"))).toContain("reward/raw_mean");
+  });
+  it("is chosen by an address from before, whatever its unit is", () => {
+    const measures = measuresOf([trained("running")]);
+    expect(chosenOf(measures, "reward/mean")?.name).toBe("reward/raw_mean");
+    expect(chosenOf(measures, "reward/raw_mean")?.name).toBe("reward/raw_mean");
+    expect(chosenOf(measures, "loss")?.name).toBe("eval/reward");
+    expect(chosenOf(measures, null)?.name).toBe("eval/reward");
   });
 });

@@ -1,6 +1,7 @@
 /** By what reward against KL can be told: what was recorded, and what is missing. Pure. */
 import type { Run } from "@/api/types";
 import { goldOf } from "@/components/metrics/gold";
+import { trainingReward } from "@/components/metrics/training-reward";
 
 /** A measure of the policy; `costs` are the KLs that it can be set against, the better first. */
 export interface Measure {
@@ -19,12 +20,13 @@ const WANTED: readonly Measure[] = [
   { name: "gold/win_rate", title: "Gold win rate", ...EVALUATED },
   { name: "eval/reward", title: "Held-out reward", ...EVALUATED },
 ];
-const TRAINING: Measure = {
-  name: "reward/mean",
+const TRAINING_REWARDS: readonly string[] = ["reward/mean", "reward/raw_mean"];
+const trainingOf = (runs: readonly Run[]): Measure => ({
+  name: trainingReward(runs),
   title: "Training reward",
   costs: ["kl/response"],
   isEvaluated: false,
-};
+});
 
 const names = (runs: readonly Run[]) => new Set(runs.flatMap((run) => Object.keys(run.summary)));
 
@@ -35,10 +37,18 @@ export function measuresOf(runs: readonly Run[]): readonly Measure[] {
   const others = goldOf(known)
     .filter((name) => !wanted.has(name))
     .map((name) => ({ name, title: name, ...EVALUATED }));
-  return [...WANTED, ...others, TRAINING].filter(
+  return [...WANTED, ...others, trainingOf(runs)].filter(
     ({ name, costs }) => known.has(name) && costs.some((cost) => known.has(cost)),
   );
 }
+
+/** The measure that is asked for, or the first; of the training reward in whichever unit it is. */
+export const chosenOf = (measures: readonly Measure[], asked: string | null): Measure | undefined =>
+  measures.find(({ name }) => name === asked) ??
+  (asked !== null && TRAINING_REWARDS.includes(asked)
+    ? measures.find(({ isEvaluated }) => !isEvaluated)
+    : undefined) ??
+  measures[0];
 
 /** Whether it is measured outside the runs and attached to them. */
 export const isGold = ({ name }: Measure): boolean => goldOf([name]).length > 0;

@@ -97,7 +97,7 @@ describe("reward against KL of groups", () => {
 
 describe("what reward can be", () => {
   const run = (...names: string[]) =>
-    ({ summary: Object.fromEntries(names.map((name) => [name, 1])) }) as unknown as Run;
+    ({ config: {}, summary: Object.fromEntries(names.map((name) => [name, 1])) }) as unknown as Run;
 
   it("is what was recorded beside a KL", () => {
     const runs = [run("eval/reward", "kl/exact"), run("gold/safety", "gold/safety_low")];

@@ -4,6 +4,7 @@ import type { Curve } from "@/charts/live-curves";
 import { paired } from "@/charts/reward-vs-kl";
 import { columnOf, type Path } from "@/charts/reward-vs-kl-path";
 import { goldOf, goldTitle } from "@/components/metrics/gold";
+import { trainingReward } from "@/components/metrics/training-reward";
 import { plural } from "@/lib/format";
 
 type Curves = ReadonlyMap<string, Curve>;
@@ -12,12 +13,6 @@ type Named = Pick<Path, "id" | "label" | "colour" | "isEvaluated">;
 const TRAINING: Named = { id: "training", label: "training", colour: "--s1", isEvaluated: false };
 const HELD_OUT: Named = { id: "held-out", label: "held-out", colour: "--s2", isEvaluated: true };
 const GOLD: Named = { id: "gold", label: "gold", colour: "--s4", isEvaluated: true };
-
-/** In the unit of the held-out reward, which statistics of the run do not change. */
-function trainingReward({ config }: Pick<Run, "config">): string {
-  const reward = config["reward"] as { normalize?: unknown } | undefined;
-  return reward?.normalize === "running" ? "reward/raw_mean" : "reward/mean";
-}
 
 /** By the first of these KLs that was measured at steps of the reward. */
 function pathOf(named: Named, curves: Curves, reward: string, costs: readonly string[]): Path {
@@ -29,7 +24,7 @@ function pathOf(named: Named, curves: Curves, reward: string, costs: readonly st
 
 /** All metrics that paths are made of, as far as the run has them. */
 export function namesOf(run: Pick<Run, "config">, curves: Curves): readonly string[] {
-  const rewards = [trainingReward(run), "eval/reward", ...goldOf(curves.keys())];
+  const rewards = [trainingReward([run]), "eval/reward", ...goldOf(curves.keys())];
   const ends = rewards.flatMap((name) => [name, `${name}_low`, `${name}_high`]);
   return [...ends, "kl/response", "kl/exact"].filter((name) => curves.has(name));
 }
@@ -37,7 +32,7 @@ export function namesOf(run: Pick<Run, "config">, curves: Curves): readonly stri
 /** The policy on prompts that it trains on, on held-out ones, and as gold judges it. */
 export function pathsOf(run: Pick<Run, "config">, curves: Curves): readonly Path[] {
   const paths = [
-    pathOf(TRAINING, curves, trainingReward(run), ["kl/response"]),
+    pathOf(TRAINING, curves, trainingReward([run]), ["kl/response"]),
     pathOf(HELD_OUT, curves, "eval/reward", ["kl/exact"]),
   ];
   const golds = goldOf(curves.keys()).map((name) =>
