@@ -59,7 +59,7 @@ def evaluate(evidence: Evidence) -> RunVerdict:
         return _verdict(Kind.MEASURED, "none", sentence, reason, gauges)
     level, words = _against_even(won[-1])
     kinds = {"good": Kind.ABOVE_BASELINE, "bad": Kind.BELOW_BASELINE}
-    sentence = f"By its reward the model {words}{where}: it wins {_share(won[-1])}."
+    sentence = f"By its reward the model {words}{where}: its win rate is {_share(won[-1])}."
     mean = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
     reason = " ".join(filter(None, (mean, unscored)))
     kind = kinds.get(level, Kind.AT_BASELINE)
@@ -117,7 +117,8 @@ def _seen(evidence: Evidence) -> str:
 
 
 def _share(won: Estimate) -> str:
-    share = f"{percent(won.value)} of the pairs"
+    # Not "it wins": 53 % may be 9 % won and 88 % tied.
+    share = f"{percent(won.value)}, a tie counting half"
     span = won.interval
     if span is None:
         return share

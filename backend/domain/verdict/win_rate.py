@@ -37,6 +37,6 @@ def _sentence(found: Estimate, evidence: Evidence) -> str:
     by = evidence.judge_of(METRIC, found.step)
     judged = f" (judged by {by})" if by else ""
     return (
-        f"Outside the run, the weights of step {found.step:,} won {with_span(found)} of their "
-        f"pairs{judged}."
+        f"Outside the run, the win rate of the weights of step {found.step:,} was "
+        f"{with_span(found)}, a tie counting half{judged}."
     )

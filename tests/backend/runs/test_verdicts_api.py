@@ -167,8 +167,8 @@ def test_a_win_rate_by_people_is_named_with_them(
 
     assert found["judged_by"] == "eval/reward"
     assert found["reason"].endswith(
-        "the weights of step 100 won 64 % [55, 72] of their pairs (judged by people, 45 "
-        "pairs against sft)."
+        "the win rate of the weights of step 100 was 64 % [55, 72], a tie counting half (judged "
+        "by people, 45 pairs against sft)."
     )
 
 
@@ -185,7 +185,7 @@ def attach(
 def said_of_the_win_rate(api: TestClient, run_id: str) -> str:
     """What the verdict says behind the share of pairs that the run won."""
     (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
-    return str(found["reason"].rpartition(" of their pairs")[2])
+    return str(found["reason"].rpartition(", a tie counting half")[2])
 
 
 def test_a_win_rate_among_many_metrics_is_named_with_its_judge(

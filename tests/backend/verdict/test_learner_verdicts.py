@@ -361,7 +361,8 @@ def test_an_evaluation_is_judged_on_held_out_prompts_where_there_are_any() -> No
 
     assert found.kind == Kind.BELOW_BASELINE
     assert found.sentence.startswith(
-        "By its reward the model is worse than its baseline on held-out prompts (cold): it wins 30"
+        "By its reward the model is worse than its baseline on held-out prompts (cold): its win "
+        "rate is 30 %, a tie counting half, 95 % interval"
     )
     assert {gauge.metric.rpartition("/")[0] for gauge in found.gauges} == {"eval/cold"}
     assert [gauge.title for gauge in found.gauges][:2] == ["Reward", "Win rate"]
@@ -385,7 +386,7 @@ def test_all_prompts_of_a_split_snapshot_are_not_held_out() -> None:
     assert (found.kind, found.level) == (Kind.ABOVE_BASELINE, "warn")
     assert found.sentence.startswith(
         "By its reward the model is better than its baseline on all 64 prompts, 35 of them "
-        "training prompts: it wins 80 %"
+        "training prompts: its win rate is 80 %, a tie counting half, 95 % interval 70 % to 90 %."
     )
     assert "set `split` to heldout" in found.reason
     alone = Evidence({}, {"eval/reward": [Point(1, 1.0)]}, is_over=True, sides=Sides(35, 29))

@@ -43,8 +43,8 @@ def test_a_win_rate_is_named_with_who_judged_and_what_decides_stays() -> None:
     assert (found.kind, found.level, found.judged_by) == (Kind.IMPROVED, "good", "eval/reward")
     assert found.sentence == "The held-out reward rose from 0.200 to 0.600."
     assert found.reason.endswith(
-        "Outside the run, the weights of step 40 won 64 % [55, 72] of their pairs (judged by "
-        "people, 45 pairs against sft)."
+        "Outside the run, the win rate of the weights of step 40 was 64 % [55, 72], a tie counting "
+        "half (judged by people, 45 pairs against sft)."
     )
 
 
@@ -69,7 +69,7 @@ def test_only_a_clear_loss_of_the_output_counts(
     found = verdict((step, interval), shipped_step=shipped_step)
 
     assert found.level == "good"
-    assert f"Outside the run, the weights of step {step} won" in found.reason
+    assert f"Outside the run, the win rate of the weights of step {step} was" in found.reason
 
 
 def test_a_loss_makes_nothing_better_that_is_bad_and_a_win_neither() -> None:
@@ -83,7 +83,7 @@ def test_a_win_rate_that_decides_is_not_told_twice() -> None:
     found = verdict((0, (0.45, 0.5, 0.55)), (40, (0.55, 0.64, 0.72)))
 
     assert found.judged_by == "gold/win_rate"
-    assert "of their pairs" not in found.reason
+    assert "Outside the run" not in found.reason
 
 
 def test_without_held_out_prompts_it_is_what_is_known() -> None:
@@ -91,13 +91,13 @@ def test_without_held_out_prompts_it_is_what_is_known() -> None:
 
     assert (found.kind, found.level) == (Kind.UNJUDGED, "warn")
     assert found.sentence.startswith("Nothing in the run shows whether the policy got better")
-    assert "Outside the run, the weights of step 40 won 64 % [55, 72]" in found.reason
+    assert "the win rate of the weights of step 40 was 64 % [55, 72]" in found.reason
 
 
 def test_nobody_is_named_who_judged_other_steps_or_metrics() -> None:
     others = [PEOPLE._replace(steps=range(21)), PEOPLE._replace(names=["gold/reward"])]
 
-    assert verdict((40, (0.5, 0.6, 0.7)), judges=others).reason.endswith("of their pairs.")
+    assert verdict((40, (0.5, 0.6, 0.7)), judges=others).reason.endswith("half.")
     last = PEOPLE._replace(who="two experts")
     assert "(judged by two experts)" in verdict((40, (0.5, 0.6, 0.7)), judges=[PEOPLE, last]).reason
 
@@ -105,4 +105,4 @@ def test_nobody_is_named_who_judged_other_steps_or_metrics() -> None:
 def test_a_run_that_trains_on_preferences_is_told_it_too() -> None:
     found = verdict((40, (0.3, 0.38, 0.46)), method=Method.DPO)
 
-    assert "Outside the run, the weights of step 40 won 38 % [30, 46]" in found.reason
+    assert "the win rate of the weights of step 40 was 38 % [30, 46]" in found.reason
