@@ -131,9 +131,20 @@ def _measured(
     for prompts, sampling in sets_of(run.config):
         found = readings_of(values, prompts.name, run.config.get("breakdown") or [], steps)
         if found:
-            yield Measurement(
-                subject, prompts, sampling, found, run.id, run.number, is_own, baseline
-            )
+            how = sampling | _penalty_in(found, prompts, run.config)
+            yield Measurement(subject, prompts, how, found, run.id, run.number, is_own, baseline)
+
+
+def _penalty_in(
+    found: Mapping[str, Reading], prompts: PromptSet, config: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The over-long penalty, where it is part of the reward that these readings are compared by.
+
+    Named sets are scored without it, and no penalty changes what passes.
+    """
+    if prompts.name or "pass@1" in found or config.get("overlong") != "penalize":
+        return {}
+    return {name: config.get(name) for name in ("overlong", "overlong_penalty")}
 
 
 def sets_of(config: Mapping[str, Any]) -> Iterator[tuple[PromptSet, dict[str, Any]]]:

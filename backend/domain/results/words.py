@@ -83,6 +83,8 @@ def sampled(said: Mapping[str, Any]) -> str:
         parts.append(f"top-p {_number(said['top_p'])}")
     if said["max_new_tokens"] is not None:
         parts.append(f"at most {_number(said['max_new_tokens'])} tokens")
+    if said.get("overlong") is not None:
+        parts.append("with the over-long penalty")
     return ", ".join(parts)
 
 

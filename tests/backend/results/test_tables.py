@@ -7,6 +7,7 @@ import pytest
 
 from backend.domain.results.gathered import KnownModel
 from backend.domain.results.markdown import markdown_of
+from backend.domain.results.measurements import MeasuredRun
 from backend.domain.results.tables import results
 from backend.domain.seeds.draws import Draw
 from backend.domain.seeds.names import names_of
@@ -162,6 +163,47 @@ def test_the_newest_of_equal_evaluations_counts_and_other_samplings_are_left_out
     assert table.remarks == [
         "1 evaluation is left out as not comparable: `temperature` is 0.5 instead of 1."
     ]
+
+
+def held_out(name: str, number: int, **changes: Any) -> MeasuredRun:
+    """A policy that measured the reward of its own held-out prompts."""
+    values = {"eval/reward": number / 10, "eval/length": 5.0}
+    return policy(name, number, values=values | changes.pop("more", {}), **changes)
+
+
+def test_rewards_with_and_without_the_over_long_penalty_are_not_compared() -> None:
+    """What most runs have counts, of equals the newest; `mask` lowers no reward."""
+    runs = [
+        held_out("a", 1, overlong="keep", estimator="rloo"),
+        held_out("b", 2, overlong="mask", estimator="ppo"),
+        held_out("c", 3, overlong="penalize", overlong_penalty={"factor": 1}),
+        held_out("d", 4, overlong="penalize", overlong_penalty={"factor": 2}),
+    ]
+    table = table_of(answer_of(runs, []), "score/train, heldout")
+    assert [row.cells[0].value for row in table.rows if row.cells[0]] == [0.2, 0.1]
+    assert table.remarks == [
+        "1 evaluation is left out as not comparable: `overlong` is penalize instead of none.",
+        "1 evaluation is left out as not comparable: `overlong` is penalize instead of none.",
+    ]
+
+    table = table_of(answer_of(runs[2:], []), "score/train, heldout")
+    assert [row.cells[0].value for row in table.rows if row.cells[0]] == [0.4]
+    assert table.remarks == [
+        "1 evaluation is left out as not comparable: `overlong_penalty.factor` is 1 instead of 2."
+    ]
+    assert table.caption.endswith("at most 64 tokens, with the over-long penalty.")
+
+
+def test_what_passes_and_named_sets_are_compared_whatever_the_penalty() -> None:
+    passed, ood = {"eval/pass@1": 0.5}, {"eval/ood/reward": 0.5, "eval/ood/length": 5.0}
+    sets = {"more": passed | ood, "evaluation_sets": [named("ood")]}
+    runs = [
+        held_out("a", 1, overlong="keep", estimator="rloo", **sets),
+        held_out("b", 2, overlong="penalize", **sets),
+    ]
+    for name in ("score/train, heldout", "score/ood"):
+        table = table_of(answer_of(runs, []), name)
+        assert (table.remarks, len(table.rows)) == ([], 2)
 
 
 def test_an_evaluation_that_is_left_out_for_its_reward_names_the_models() -> None:
