@@ -88,6 +88,20 @@ describe("reward against KL of groups", () => {
   it("draws a single run with the interval that it recorded, by the KL that it has", () => {
     expect(drawn()[4]?.points.at(-1)).toEqual({ step: 10, kl: 9, reward: 6, low: 5, high: 7 });
   });
+  it("has no mean where reward and KL are those of different seeds", () => {
+    // At step 10 one of the three seeds has no KL.
+    const fewer = { ...groupCurve(0, "kl/exact", [0, 2.5, 4]), n: [3, 2, 3] };
+    const curves = [groupCurve(0, "gold/reward", [0, 2, 5]), fewer];
+    const known: Known = {
+      runs: () => undefined,
+      groups: (place, name) => curves.find((one) => one.group === place && one.name === name),
+    };
+    const [mean] = pathsOf(GROUPS, new Set(), GOLD, known, (run) => run);
+    expect(mean?.points.map(({ step, kl, reward }) => [step, kl, reward])).toEqual([
+      [0, 0, 0],
+      [20, 4, 5],
+    ]);
+  });
   it("never changes a mean or an interval when a run is hidden", () => {
     const mean = drawn()[3];
     for (const hidden of [["a"], ["b"], ["a", "b"], ["c"]])

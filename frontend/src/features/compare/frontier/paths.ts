@@ -27,12 +27,22 @@ function firstPaired(
   return costs.map(pair).find((points) => points.length > 0) ?? [];
 }
 
+const seedsAt = (curve: GroupCurve | undefined) =>
+  new Map(curve?.x.map((step, i) => [step, curve.n[i]]));
+
+/** Keeps steps at which equally many seeds have both: the mean KL of others is no price. */
+function areOfSameSeeds(price: GroupCurve | undefined, reward: GroupCurve | undefined) {
+  const [ofPrice, ofReward] = [seedsAt(price), seedsAt(reward)];
+  return ({ step }: PathPoint) => ofPrice.get(step) === ofReward.get(step);
+}
+
 function groupPath(place: number, { name, costs, isEvaluated }: Measure, known: Known): Path {
   const reward = known.groups(place, name);
   const ends = [ofGroup(reward, "low"), ofGroup(reward, "high")] as const;
-  const points = firstPaired(costs, (cost) =>
-    paired(ofGroup(known.groups(place, cost)), ofGroup(reward), ends),
-  );
+  const points = firstPaired(costs, (cost) => {
+    const price = known.groups(place, cost);
+    return paired(ofGroup(price), ofGroup(reward), ends).filter(areOfSameSeeds(price, reward));
+  });
   const label = letterOf(place);
   return {
     id: `group ${place}`,
