@@ -22,19 +22,12 @@ import { number, percent, plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 import { useGo } from "@/lib/address/use-go";
 
-import {
-  csvRows,
-  firstMeasure,
-  learned,
-  SATURATED,
-  type Learned,
-  type Measure,
-} from "./saturation";
+import { csvRows, firstMeasure, learned, ruleOf, type Learned, type Measure } from "./saturation";
 
 /** What the colours of the heat map mean. */
 const SHADES: Readonly<Record<Measure, string>> = {
   passed: "faint where no response passed, strong where all did",
-  score: "faint at the lowest score of all, strong at the highest",
+  score: "faint at the lowest score shown here, strong at the highest",
 };
 
 export function PromptsTab({ run, base }: { run: Run; base: string }) {
@@ -111,9 +104,7 @@ function Prompts({ run, base, found }: { run: Run; base: string; found: PromptSc
         </button>
       </div>
       <p className="small muted remark">
-        {measure === "passed"
-          ? `Saturated: from some step on, at least ${percent(SATURATED)} of the prompt's responses passed each time it was sampled, at least twice.`
-          : `Saturated: from some step on, the prompt's mean score was in the top tenth of the range of all scores each time it was sampled, at least twice.`}
+        {ruleOf(measure, found.width)}
         {found.width > 1 && ` A column covers ${whole(found.width)} steps.`}
         {found.n_prompts > rows.length &&
           ` These are the first ${number(rows.length)} of ${number(found.n_prompts)} prompts.`}

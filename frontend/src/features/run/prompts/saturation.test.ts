@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { joined } from "@/api/measured/prompt-scores";
 import type { PromptCurve } from "@/api/types";
 
-import { barOf, csvRows, firstMeasure, learned, saturatedAt } from "./saturation";
+import { barOf, csvRows, firstMeasure, learned, ruleOf, saturatedAt } from "./saturation";
 
 const prompt = (
   id: string,
@@ -31,6 +31,22 @@ describe("a prompt is saturated", () => {
     const prompts = [prompt("a", [null], [-1]), prompt("b", [null], [3])];
     expect(barOf(prompts, "score")).toBeCloseTo(2.6);
     expect(barOf([], "score")).toBe(Infinity);
+  });
+});
+
+describe("what saturated means", () => {
+  it("is told by the times a prompt was sampled while each step has a column", () => {
+    expect(ruleOf("passed", 1)).toBe(
+      "Saturated: from some step on, at least 90 % of the prompt's responses passed each time it was sampled, at least twice.",
+    );
+  });
+  it("is told by columns where one pools several steps, and by the scores that are shown", () => {
+    expect(ruleOf("passed", 4)).toBe(
+      "Saturated: from some step on, at least 90 % of the prompt's responses passed in each column in which it was sampled, in at least two.",
+    );
+    expect(ruleOf("score", 4)).toBe(
+      "Saturated: from some step on, the prompt's mean score was in the top tenth of the range of the scores shown here in each column in which it was sampled, in at least two.",
+    );
   });
 });
 

@@ -1,6 +1,7 @@
 /** When a training prompt is learned for good, and in which order prompts are. Pure. */
 import type { PromptCurve } from "@/api/types";
 import type { Cell } from "@/lib/files/csv";
+import { percent } from "@/lib/format";
 
 export type Measure = "passed" | "score";
 
@@ -43,6 +44,19 @@ export function saturatedAt(
   const below = known.findLastIndex(({ value }) => value < bar);
   const stretch = known.slice(below + 1);
   return stretch.length < FEWEST_COLUMNS ? null : (stretch[0]?.step ?? null);
+}
+
+/** What saturated means; `width`: how many steps a column pools, so that no single one is known. */
+export function ruleOf(measure: Measure, width: number): string {
+  const what =
+    measure === "passed"
+      ? `at least ${percent(SATURATED)} of the prompt's responses passed`
+      : "the prompt's mean score was in the top tenth of the range of the scores shown here";
+  const when =
+    width > 1
+      ? "in each column in which it was sampled, in at least two"
+      : "each time it was sampled, at least twice";
+  return `Saturated: from some step on, ${what} ${when}.`;
 }
 
 /** Those that saturate first come first, then the best of the others. */
