@@ -296,6 +296,9 @@ PROCESS_REWARD_MODEL = (
     ),
 )
 
+# IPO squares a difference of log-probabilities.
+_PER_RANKING = "nats per ranking (ipo: nats²)"
+
 DPO = (
     Metric(
         name="eval/accuracy",
@@ -313,14 +316,14 @@ DPO = (
         name="eval/loss",
         group=Group.EVALUATION,
         title="Held-out loss",
-        what="The loss on the held-out rankings.",
-        unit="nats per ranking",
+        what="The loss on the held-out rankings; with `loss: ipo` a squared difference, in nats².",
+        unit=_PER_RANKING,
         healthy="Falls from about .69 with `loss: sigmoid` and flattens.",
         is_key=True,
         is_evaluation=True,
         has_interval=True,
     ),
-    _loss_change("nats per ranking"),
+    _loss_change(_PER_RANKING),
     Metric(
         name="eval/margin",
         group=Group.EVALUATION,
@@ -387,8 +390,9 @@ DPO = (
         name="loss",
         group=Group.UPDATES,
         title="Training loss",
-        what="The loss of the rankings of the step.",
-        unit="nats per ranking",
+        what="The loss of the rankings of the step; with `loss: ipo` a squared difference, in "
+        "nats².",
+        unit=_PER_RANKING,
         healthy="Falls from about .69 with `loss: sigmoid`.",
         is_key=True,
     ),
