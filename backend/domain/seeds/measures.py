@@ -27,6 +27,10 @@ _WITH_THE_PENALTY = re.compile(r"(eval/(reward|objective)|reward/(mean|std))(/.*
 # The penalty begins so many tokens before the limit.
 _PENALTY = ("overlong", "overlong_penalty", "rollout.max_new_tokens")
 
+# What a held-out loss is the value of.
+_LOSS = re.compile(r"eval/(loss|loss_change)")
+_OF_LOSS = ("loss", "beta", "label_smoothing", "margin", "center")
+
 # How responses are sampled, but for the token limit: a run may learn to do with another. A set may
 # say the first ones itself.
 _INHERITED = ("temperature", "top_p")
@@ -138,8 +142,9 @@ def _sections(metric: str) -> tuple[str, ...]:
     sampled = _PROMPTED if _OF_GIVEN_TEXTS.fullmatch(metric) else _SAMPLED
     beside = ("baseline_model",) if _BESIDE_A_BASELINE.fullmatch(metric) else ()
     penalty = _PENALTY if _WITH_THE_PENALTY.fullmatch(metric) else ()
+    loss = _OF_LOSS if _LOSS.fullmatch(metric) else ()
     price = _PRICE if _PRICED.fullmatch(metric) else ()
-    return (*of, *_ON, *sampled, *beside, *penalty, *price, *reference)
+    return (*of, *_ON, *sampled, *beside, *penalty, *loss, *price, *reference)
 
 
 def _of_a_set(metric: str) -> str:

@@ -261,6 +261,16 @@ def test_a_reward_less_the_price_of_the_kl_is_measured_by_that_price() -> None:
     assert measured_apart("eval/reward", configs) is None
 
 
+@pytest.mark.parametrize("setting", ["loss", "beta", "label_smoothing", "margin", "center"])
+def test_another_loss_is_another_measure(setting: str) -> None:
+    """That of IPO is a square; the accuracy is the same share by either."""
+    configs = [{setting: 1}, {setting: 2}]
+
+    assert measured_apart("eval/loss", configs) == setting
+    assert measured_apart("eval/loss_change", configs) == setting
+    assert measured_apart("eval/accuracy", configs) is None
+
+
 def test_a_kl_is_from_a_reference() -> None:
     """Without one it is from the model that the run began with."""
     a, b = {"id": "a"}, {"id": "b"}
