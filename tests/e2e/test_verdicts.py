@@ -231,3 +231,43 @@ def test_a_comparison_fits_its_screen(
         page.get_by_role("img", name="Held-out loss of 2 groups of runs by step")
     ).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 390)])
+def test_reward_and_kl_of_other_units_and_references_say_so(
+    workshop: Workshop, open_page: OpenPage, axe: str, theme: str, width: int
+) -> None:
+    """With running statistics reward/mean stays near 0; the weighted sum is what rises."""
+    project = workshop.new_project("References")
+    like = workshop.get(f"/runs/{workshop.policy_run(project)}")
+    config = like["config"] | {"reward": like["config"]["reward"] | {"normalize": "running"}}
+    other = config | {"reference": {"id": workshop.base_model(project)}}
+    runs = workshop.runs_like(like, {"own reference": config, "another reference": other})
+    for run in runs:
+        lines = [
+            MetricLine(
+                step=step,
+                time=float(step),
+                values={"reward/mean": 0.0, "reward/raw_mean": step / 2, "kl/response": step / 10},
+            )
+            for step in range(1, 21)
+        ]
+        workshop.report(run, *lines)
+
+    page = open_page(
+        f"/projects/{project}/compare?runs={','.join(runs)}&measure=reward/mean",
+        theme=theme,
+        width=width,
+    )
+
+    frontier = page.get_by_role("region", name="Reward vs KL")
+    expect(frontier).to_contain_text(
+        "The KL is not the same measure in all groups, because reference differs: do not compare "
+        "the curves."
+    )
+    with page.expect_download() as found:
+        frontier.get_by_role("button", name="Save CSV").click()
+    rows = list(csv.DictReader(io.StringIO(found.value.path().read_text(encoding="utf-8"))))
+    assert max(float(row["reward"]) for row in rows) == 10
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert barriers(page, axe) == []
