@@ -51,28 +51,34 @@ LimitQuery = Annotated[int, Query(ge=1, le=5000, description="Items at most.")]
 
 
 @router.post("/runs", status_code=201, dependencies=[IDEMPOTENT])
-def create_run(
-    body: RunBody,
-    session: SessionDep,
-    caller: Caller,
-    settings: SettingsDep,
-    at: Now,
-    after_commit: BackgroundTasks,
+async def create_run(
+    body: RunBody, phases: Phases, settings: SettingsDep, at: Now, after_commit: BackgroundTasks
 ) -> RunAnswer:
     """Check the config against schema and store, queue the run and notify the workers."""
-    visible_project(session, caller, body.project_id)
-    experiments.must_be_in(session, body.experiment_id, body.project_id)
-    config = validation.require_valid(session, caller, body.config)
-    run = runs.create(session, NewRun.of(body, config, caller.id), at=at)
-    after_commit.add_task(queue.wake, settings, run.id)
-    return views.one(session, run.id)
+    draft = await phases.parse(lambda: validation.draft(body.config))
+
+    def _created(session: SessionDep, caller: Caller) -> RunAnswer:
+        visible_project(session, caller, body.project_id)
+        experiments.must_be_in(session, body.experiment_id, body.project_id)
+        config = validation.require_valid(session, caller, draft)
+        run = runs.create(session, NewRun.of(body, config, caller.id), at=at)
+        return views.one(session, run.id)
+
+    created = await phases.write(_created)
+    after_commit.add_task(queue.wake, settings, created.id)
+    return created
 
 
 @router.post("/runs/validate")
-def validate_run(body: RunBody, session: SessionDep, caller: Caller) -> ValidationAnswer:
+async def validate_run(body: RunBody, phases: Phases) -> ValidationAnswer:
     """Check a run without creating it, and list every problem of its config."""
-    visible_project(session, caller, body.project_id)
-    return validation.validate(session, caller, body.config)
+    draft = await phases.parse(lambda: validation.draft(body.config))
+
+    def _validated(session: SessionDep) -> ValidationAnswer:
+        visible_project(session, phases.caller, body.project_id)
+        return validation.validate(session, phases.caller, draft)
+
+    return await phases.read(_validated)
 
 
 @router.get("/runs")
@@ -194,11 +200,10 @@ def retry_run(
 
 
 @router.post("/runs/{run_id}/clone", status_code=201, dependencies=[IDEMPOTENT])
-def clone_run(
+async def clone_run(
     run_id: str,
     body: CloneBody,
-    session: SessionDep,
-    caller: Caller,
+    phases: Phases,
     settings: SettingsDep,
     at: Now,
     after_commit: BackgroundTasks,
@@ -207,15 +212,22 @@ def clone_run(
 
     It starts from the beginning or from a checkpoint of this run.
     """
-    wanted, step = runs.copied(session, run_id, body), body.from_checkpoint
-    experiments.must_be_in(session, wanted.experiment_id, wanted.project_id)
-    config = validation.require_valid(session, caller, wanted.config)
-    if step is not None:
-        validation.require_continuable(session, run_id, config, step)
-    new = NewRun.of(wanted, config, caller.id, parent_id=run_id, parent_step=step)
-    run = runs.create(session, new, at=at)
-    after_commit.add_task(queue.wake, settings, run.id)
-    return views.one(session, run.id)
+    # The config of a run never changes: it is the same within the write turn.
+    asked = await phases.read(lambda session: runs.copied(session, run_id, body))
+    draft = await phases.parse(lambda: validation.draft(asked.config))
+
+    def _cloned(session: SessionDep, caller: Caller) -> RunAnswer:
+        wanted, step = runs.copied(session, run_id, body), body.from_checkpoint
+        experiments.must_be_in(session, wanted.experiment_id, wanted.project_id)
+        config = validation.require_valid(session, caller, draft)
+        if step is not None:
+            validation.require_continuable(session, run_id, config, step)
+        new = NewRun.of(wanted, config, caller.id, parent_id=run_id, parent_step=step)
+        return views.one(session, runs.create(session, new, at=at).id)
+
+    cloned = await phases.write(_cloned)
+    after_commit.add_task(queue.wake, settings, cloned.id)
+    return cloned
 
 
 @router.post("/runs/{run_id}/archive")

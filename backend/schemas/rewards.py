@@ -5,6 +5,7 @@ that name in `worker/trainer/rewards/`, and a test holds the two equal.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
@@ -41,6 +42,14 @@ RESERVED_NAMES = frozenset(
     }
 )
 RESERVED_ENDS = ("_coverage", "_high", "_low")
+# Characters in the ranges of one pattern: `re` visits each of them while it compiles the pattern.
+MOST_IN_RANGES = 200_000
+_LAST_VISITED = 0xFFFF
+# As `re` reads a pattern. A name holds no bracket, so that no set of characters hides in one.
+_TOKEN = re.compile(
+    r"\\(?:x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|N\{[\w -]*\}|[0-7]{1,3}|.)|.",
+    re.DOTALL | re.ASCII,
+)
 
 
 def _is_none(value: object) -> bool:
@@ -131,6 +140,12 @@ class RegexReward(RewardTerm):
     @field_validator("pattern")
     @classmethod
     def _compiles(cls, value: str) -> str:
+        in_ranges = characters_in_ranges(value)
+        if in_ranges > MOST_IN_RANGES:
+            raise ValueError(
+                f"the ranges of {value[:100]!r} have {in_ranges:,} characters; all ranges of a "
+                f"pattern may have {MOST_IN_RANGES:,}. Use fewer or narrower ranges"
+            )
         try:
             re.compile(value)
         except (re.error, OverflowError, RecursionError) as error:
@@ -138,6 +153,36 @@ class RegexReward(RewardTerm):
                 f"{value[:100]!r} is not a valid Python regular expression: {error}"
             ) from error
         return value
+
+
+def characters_in_ranges(pattern: str) -> int:
+    """Count the characters that `re` visits to compile the ranges of a pattern, such as [a-z].
+
+    A hyphen outside of a set counts as if it made a range, too.
+    """
+    tokens = _TOKEN.findall(pattern)
+    return sum(
+        max(0, min(_code_of(high), _LAST_VISITED) - _code_of(low) + 1)
+        for low, hyphen, high in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if hyphen == "-"
+    )
+
+
+def _code_of(token: str) -> int:
+    """The code of the character that a token of a pattern stands for; 0 for what `re` refuses."""
+    if len(token) == 1:
+        return ord(token)
+    kind, rest = token[1], token[2:]
+    try:
+        if kind == "N":
+            return ord(unicodedata.lookup(rest[1:-1]))
+        if kind in "xuU":
+            return int(rest, 16)
+    except (KeyError, TypeError, ValueError):
+        return 0
+    if kind in "01234567":
+        return int(token[1:], 8)
+    return 0 if kind in "abfnrtv" else ord(kind)
 
 
 class FinishedReward(RewardTerm):

@@ -13,6 +13,7 @@ from backend.errors import TooManyTries
 from backend.pressure.passwords import MOST_WAITING, Passwords
 from backend.routes import CHECKED_IN_LOOP
 from tests.backend.conftest import Service
+from tests.backend.runs.conftest import plant
 from tests.loops import in_a_loop
 
 
@@ -196,3 +197,13 @@ def test_what_is_not_valid_needs_no_write_turn(light_service: Service) -> None:
     with held_writer(light_service):
         assert client.post("/projects", json={"nmae": 1}).status_code == 422
         assert client.post("/runs/run_nothing/cancel").status_code == 404
+
+
+def test_a_config_is_validated_without_a_write_turn(light_service: Service) -> None:
+    seed = plant(light_service.app.state.database)
+    client: TestClient = light_service.client()
+    with held_writer(light_service):
+        good = client.post("/runs/validate", json=seed.body(seed.sft()))
+        bad = client.post("/runs/validate", json=seed.body({"method": "sft"}))
+    assert (good.status_code, good.json()["valid"]) == (200, True)
+    assert (bad.status_code, bad.json()["valid"]) == (200, False)

@@ -49,16 +49,38 @@ class _Findings:
         )
 
 
-def validate(session: Session, caller: Caller, config: Mapping[str, Any]) -> ValidationAnswer:
-    """Every problem of a config; without an error, also the config completed and with hashes."""
+@dataclass(frozen=True)
+class Draft:
+    """A config as the schema reads it, or what the schema refuses of it."""
+
+    config: RunConfig | None
+    problems: Sequence[ConfigProblem] = ()
+
+
+def draft(config: Mapping[str, Any]) -> Draft:
+    """Read a config by its schema alone.
+
+    It can take a while, for the patterns of rewards: hold neither a turn nor a session.
+    """
     try:
-        parsed = parse_run_config(dict(config))
+        return Draft(parse_run_config(dict(config)))
     except ValidationError as error:
-        problems = run_config.problems_of(error, config)
-        return ValidationAnswer(valid=False, problems=problems, config=None)
+        return Draft(None, run_config.problems_of(error, config))
+
+
+def validate(
+    session: Session, caller: Caller, draft: Draft, *, holds_models: bool = False
+) -> ValidationAnswer:
+    """Every problem of a config; without an error, also the config completed and with hashes.
+
+    `holds_models`: keep the files of its models from being deleted until the transaction ends.
+    """
+    parsed = draft.config
+    if parsed is None:
+        return ValidationAnswer(valid=False, problems=list(draft.problems), config=None)
     found = _Findings(problems=run_config.remarks(parsed))
     for pointer in pointers(parsed):
-        _check_pointer(session, caller, parsed, pointer, found)
+        _check_pointer(session, caller, parsed, pointer, found, holds_models=holds_models)
     _check_vocabularies(found)
     _check_windows(longest_sequence(parsed), found)
     valid = all(problem.level != "error" for problem in found.problems)
@@ -70,9 +92,9 @@ def validate(session: Session, caller: Caller, config: Mapping[str, Any]) -> Val
     )
 
 
-def require_valid(session: Session, caller: Caller, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The config as a run keeps it; raises InvalidRun that names every error."""
-    answer = validate(session, caller, config)
+def require_valid(session: Session, caller: Caller, draft: Draft) -> dict[str, Any]:
+    """The config as a run keeps it, its models held; raises InvalidRun that names every error."""
+    answer = validate(session, caller, draft, holds_models=True)
     if answer.config is not None:
         return answer.config
     raise _refusal(answer.problems)
@@ -107,7 +129,13 @@ def _refusal(problems: Sequence[ConfigProblem]) -> InvalidRun:
 
 
 def _check_pointer(
-    session: Session, caller: Caller, config: RunConfig, pointer: Pointer, found: _Findings
+    session: Session,
+    caller: Caller,
+    config: RunConfig,
+    pointer: Pointer,
+    found: _Findings,
+    *,
+    holds_models: bool,
 ) -> None:
     if pointer.reference.path is not None:
         found.add(
@@ -118,7 +146,7 @@ def _check_pointer(
     elif pointer.wants.snapshot is not None:
         _check_snapshot(session, caller, config, pointer, found)
     elif pointer.reference.id is not None:
-        _check_model(session, caller, pointer, found)
+        _check_model(session, caller, pointer, found, holds_models=holds_models)
     elif pointer.wants.kind in (ModelKind.REWARD_MODEL, ModelKind.PROCESS_MODEL):
         wanted = _KIND_WORDS[ModelKind(pointer.wants.kind)]
         found.add(
@@ -216,10 +244,14 @@ def _holder(config: RunConfig, path: str) -> object:
     return found
 
 
-def _check_model(session: Session, caller: Caller, pointer: Pointer, found: _Findings) -> None:
+def _check_model(
+    session: Session, caller: Caller, pointer: Pointer, found: _Findings, *, holds_models: bool
+) -> None:
     path, reference, wants = pointer.path, pointer.reference, pointer.wants
-    # Held until the run is made: its files are not deleted before the run that needs them is known.
-    query = select(Model).where(Model.id == reference.id).with_for_update(read=True)
+    query = select(Model).where(Model.id == reference.id)
+    if holds_models:
+        # Its files are not deleted before the run that needs them is known.
+        query = query.with_for_update(read=True)
     model = session.scalars(query, execution_options={"populate_existing": True}).one_or_none()
     if model is None or not caller.sees(model.project_id):
         advice = _MISSING.format(list="models")

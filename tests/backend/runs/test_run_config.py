@@ -11,6 +11,7 @@ from backend.domain.presets.sourced import sourced
 from backend.domain.run_config import merged
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import PointsTo
+from backend.schemas.rewards import characters_in_ranges
 from backend.schemas.sections import TEMPLATES
 from backend.schemas.training import parse_run_config
 from backend.schemas.vocabulary import GROUPED_ESTIMATORS, Method
@@ -334,6 +335,60 @@ def test_a_pattern_that_is_none_is_named(api: TestClient, seed: Seed, pattern: s
 
     assert found["path"] == "reward.terms.0.pattern"
     assert "not a valid Python regular expression" in found["message"]
+
+
+def wide_pattern(n_ranges: int, start: int = 0x100) -> str:
+    """A set of `n_ranges` different ranges, each of nearly all characters of two bytes."""
+    return "[" + "".join(f"{chr(start + number)}-\uffff" for number in range(n_ranges)) + "]"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("[a-z0-9]", 36),
+        ("[^\\x00-\\x7f]", 128),
+        (r"[\u4e00-\u9fa5]", 0x9FA5 - 0x4E00 + 1),
+        ("[\u4e00-\u9fa5]", 0x9FA5 - 0x4E00 + 1),
+        (r"[\0-\377]", 256),
+        (r"[\N{LATIN SMALL LETTER A}-\N{HYPHEN-MINUS}]", 0),
+        (r"[\U00010000-\U0010ffff]", 0),
+        # An escaped backslash escapes nothing: the range begins at the letter.
+        (r"[\\uffff-\uffff]", 0xFFFF - ord("f") + 1),
+        (r"(?#\N{)[\u0100-\uffff](?#})", 0xFFFF - 0x100 + 1),
+        (r"[--\uffff]", 0xFFFF - ord("-") + 1),
+        (r"[\d]|a{2}|\x", 0),
+        (wide_pattern(3), sum(0xFFFF - 0x100 - number + 1 for number in range(3))),
+    ],
+)
+def test_the_characters_in_the_ranges_of_a_pattern_are_counted(pattern: str, expected: int) -> None:
+    assert characters_in_ranges(pattern) == expected
+
+
+def test_patterns_that_are_slow_to_compile_are_refused_before_they_are_compiled(
+    api: TestClient, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[str] = []
+
+    def _compile(pattern: str) -> None:
+        compiled.append(pattern)
+
+    wide = [wide_pattern(160, start=0x100 + number) for number in range(15)]
+    terms = [
+        {"kind": "regex", "pattern": one, "name": f"n{number}"}
+        for number, one in enumerate([*wide, "[a-z]"])
+    ]
+    monkeypatch.setattr("backend.schemas.rewards.re.compile", _compile)
+    body = seed.body(seed.policy_gradient(reward={"terms": terms}))
+
+    answer = api.post("/runs/validate", json=body).raise_for_status().json()
+    refused = api.post("/runs", json=body)
+
+    assert refused.status_code == 422
+    assert [one["path"] for one in answer["problems"]] == [
+        f"reward.terms.{number}.pattern" for number in range(15)
+    ]
+    assert "all ranges of a pattern may have 200,000" in answer["problems"][0]["message"]
+    assert set(compiled) == {"[a-z]"}
 
 
 def test_a_snapshot_without_pairs_trains_no_reward_model(
