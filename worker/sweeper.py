@@ -101,6 +101,9 @@ class Sweeper(threading.Thread):
         self._looked_at: int | None = 0
         # Runs up to this number can be found by what they have; None: all of them.
         self._found: int | None = 0
+        # Runs up to this number were looked at since the last time that all were.
+        self._judged = 0
+        self._unjudgeable: set[str] = set()
 
     def run(self) -> None:
         """Sweep at once, then every `sweep_s`."""
@@ -171,11 +174,27 @@ class Sweeper(threading.Thread):
             self._found = None
 
     def _judge_ended_runs(self) -> None:
-        """Keep the verdicts of runs that ended without one, as those of before."""
+        """Keep the verdicts of runs that ended without one, as those of before.
+
+        One that cannot be judged keeps no other from its verdict, and is not tried again.
+        """
         with self._this_worker.database.read() as session:
-            unjudged = verdicts.unjudged(session, limit=_RUNS)
-        for run_id in unjudged:
+            unjudged = verdicts.unjudged(session, self._judged, limit=_RUNS)
+        for number, run_id in unjudged:
+            if run_id not in self._unjudgeable:
+                self._judge(run_id)
+            self._judged = number
+        if len(unjudged) < _RUNS:
+            self._judged = 0  # Runs do not end in the order of their numbers.
+
+    def _judge(self, run_id: str) -> None:
+        try:
             self._write(partial(verdicts.keep, run_id=run_id))
+        except OUTAGES:
+            raise
+        except Exception:
+            self._unjudgeable.add(run_id)
+            log.exception("run.not_judged", extra={"run_id": run_id})
 
     def _give_back_runs_of_dead_neighbours(self) -> None:
         """Take back at once the runs of workers of this machine whose process is gone."""

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
+from backend.store.metrics import verdicts
 from backend.store.runs import runs, supervision
 from backend.store.tables.runs import Run
 from backend.store.tables.workers import Worker
@@ -294,6 +296,34 @@ def test_a_step_of_a_sweep_that_always_fails_keeps_no_dead_run_alive(floor: Floo
     this_worker.close()
 
     assert floor.run(run_id).state == "crashed"
+
+
+def test_a_run_that_cannot_be_judged_keeps_no_other_from_its_verdict(
+    floor: Floor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_ids = [live_run(floor, "worker_far") for _ in range(3)]
+    with floor.database.write() as session:
+        session.execute(update(Run).values(state="succeeded"))
+    tried: list[str] = []
+    keep = verdicts.keep
+
+    def _keep(session: Session, run_id: str) -> None:
+        tried.append(run_id)
+        if run_id != run_ids[2]:
+            raise ValueError("nobody has thought of this")
+        keep(session, run_id)
+
+    monkeypatch.setattr(verdicts, "keep", _keep)
+    monkeypatch.setattr("worker.sweeper._RUNS", 2)
+    this_worker = WorkerProcess(floor.settings)
+    this_worker.register()
+    sweeper = Sweeper(this_worker, Clock())
+    for _ in range(4):
+        sweeper.turn()
+    this_worker.close()
+
+    assert [floor.run(run_id).verdict is None for run_id in run_ids] == [True, True, False]
+    assert tried == run_ids, "each once"
 
 
 def beats(floor: Floor, this_worker: WorkerProcess) -> int:

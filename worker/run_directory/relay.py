@@ -7,7 +7,7 @@ becomes an alert that says so.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
@@ -231,7 +231,8 @@ class Relay:
                 events.append(session, run.id, told, at=now())
                 told = []
                 _begin(session, run, segment.start)
-            told += points.store(session, run, run.attempt, segment.of(MetricLine)).events
+            stored = points.store(session, run, run.attempt, segment.of(MetricLine))
+            told += self._bounded(stored.events)
             distributions.append(session, run.id, segment.of(DistributionLine))
             prompt_scores.append(session, run.id, segment.of(PromptScoresLine))
             samples.append(session, run.id, run.attempt, segment.of(SampleLine), at=now())
@@ -251,6 +252,13 @@ class Relay:
         attempts = self._directory.attempts()
         needed = needs.checkpoint_steps(session, run.id)
         checkpoints.keep_only(session, run.id, here, attempts=attempts, needed=needed, at=now())
+
+    def _bounded(self, told: Iterable[NewEvent]) -> Iterator[NewEvent]:
+        """Yield these events; alerts, which can come with each batch, only so often."""
+        for event in told:
+            self._refusals += event.type == "alert"
+            if event.type != "alert" or self._refusals <= MOST_REFUSALS:
+                yield event
 
     def _warnings(self, lines: Iterable[AlertLine]) -> list[NewEvent]:
         found: list[NewEvent] = []

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-_FIRST = ("gold/reward", "gold/win_rate")
+FIRST = ("gold/reward", "gold/win_rate")
 
 
 def gold_metrics(names: Iterable[str]) -> list[str]:
@@ -10,4 +10,4 @@ def gold_metrics(names: Iterable[str]) -> list[str]:
     found = sorted(
         name for name in names if name.startswith("gold/") and not name.endswith(("_low", "_high"))
     )
-    return sorted(found, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
+    return sorted(found, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))

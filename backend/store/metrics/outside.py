@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from backend.domain.run_state import ENDED
 from backend.errors import InvalidInput
+from backend.plural import plural
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
 from backend.schemas.vocabulary import Method, RunState
@@ -35,7 +36,7 @@ def append(
     `moments` are these times, which `moments_of` finds outside of the write turn.
 
     Raises InvalidInput for a name that does not start with gold/ or outside/, and for a step that
-    the run does not have.
+    the run does not have, and for more names than a run may have.
     """
     names = sorted({name for point in measured for name in point.values})
     wrong = [
@@ -49,7 +50,9 @@ def append(
             advice="Use at most 100 characters: 2 to 5 words of letters, digits and _ @ . + - "
             "joined by /, the first of them gold or outside.",
         )
-    _must_be_reached(runs.locked(session, run_id), measured)
+    run = runs.locked(session, run_id)
+    _must_be_reached(run, measured)
+    _must_have_room(run, names)
     # Where the trainer was at each step, so that a point finds its place on every axis.
     steps = [point.step for point in measured]
     processed = tokens.at_steps(session, run_id, steps)
@@ -82,6 +85,17 @@ def _must_be_reached(run: Run, measured: Sequence[OutsidePoint]) -> None:
         raise InvalidInput(
             f"a point is at step {beyond[0]:,}, but the run {what} step {most:,}",
             advice="Name the step of the weights that were measured. Nothing was stored.",
+        )
+
+
+def _must_have_room(run: Run, names: Sequence[str]) -> None:
+    if surplus := points.without_room(run, names):
+        n_new = sum(name not in run.summary for name in names)
+        raise InvalidInput(
+            f"the run has {plural(len(run.summary), 'metric')} and the request names {n_new:,} new "
+            f"ones, {len(surplus):,} more than fit; a run may have {points.MOST_NAMES:,}",
+            advice="Send fewer names, such as a mean instead of a number for each item. Nothing "
+            "was stored.",
         )
 
 

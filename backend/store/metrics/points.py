@@ -42,6 +42,9 @@ _WIDEST_STRIDE = 16
 # SQLite may read a number from JSON one digit off.
 _ONE_DIGIT = 1e-12
 
+# The summary of a run has every name, is written with each batch and is part of lists of runs.
+MOST_NAMES = 5_000
+
 OUTSIDE_ATTEMPT = 0
 OUTSIDE_PREFIXES = ("gold/", "outside/")
 
@@ -110,12 +113,15 @@ def store(session: Session, run: Run, attempt: int, lines: Sequence[MetricLine])
     """Store the values of these lines and the summary of the run, which the caller holds.
 
     The caller appends the events. A value stored before for the same name and step is replaced, so
-    a replay changes nothing. Names outside METRIC_NAME are left out, with an alert.
+    a replay changes nothing. Names outside METRIC_NAME and beyond MOST_NAMES are left out, with an
+    alert.
     """
     if not lines:
         return Stored(0, [])
-    names = {name for line in lines for name in line.values}
-    refused = {name for name in names if not is_name(name)}
+    names = list(dict.fromkeys(name for line in lines for name in line.values))
+    invalid = {name for name in names if not is_name(name)}
+    surplus = set(without_room(run, [name for name in names if name not in invalid]))
+    refused = invalid | surplus
     kept = [_without(line, refused) for line in lines] if refused else lines
     said = sorted((line for line in kept if line.values), key=lambda line: line.step)
     rows = _rows(run.id, attempt, said)
@@ -136,9 +142,17 @@ def store(session: Session, run: Run, attempt: int, lines: Sequence[MetricLine])
         run.summary = {**run.summary, **newest}
         _tell_extremes(session, run, rows, steps, behind)
     events = _events(said, attempt, n_names=len(run.summary))
-    if refused:
-        events.append(_refusal(refused))
+    if invalid:
+        events.append(_invalid(invalid))
+    if surplus:
+        events.append(_surplus(surplus))
     return Stored(len(rows), events)
+
+
+def without_room(run: Run, names: Sequence[str]) -> list[str]:
+    """Which of these names, in this order, are more than MOST_NAMES of the run."""
+    new = [name for name in names if name not in run.summary]
+    return new[max(0, MOST_NAMES - len(run.summary)) :]
 
 
 def _is_behind(curve: levels.Curve, steps: Sequence[int]) -> bool:
@@ -240,14 +254,30 @@ def _spans(steps: Iterable[int]) -> list[list[int]]:
     return spans
 
 
-def _refusal(names: set[str]) -> NewEvent:
-    shown = ", ".join(sorted(name[:_LONGEST_NAME].replace("\0", "") for name in names)[:5])
+def _invalid(names: Collection[str]) -> NewEvent:
     message = (
-        f"Did not store {plural(len(names), 'metric')} with an invalid name: {shown}. A name has "
-        "at most 100 characters: 1 to 5 words of letters, digits and _ @ . + - joined by /."
+        f"Did not store {plural(len(names), 'metric')} with an invalid name: {_some(names)}. A "
+        "name has at most 100 characters: 1 to 5 words of letters, digits and _ @ . + - joined by "
+        "/."
     )
-    data = {"level": "warning", "rule": "metric_name", "message": message, "step": None}
-    return NewEvent("alert", data)
+    return _alert("metric_name", message)
+
+
+def _surplus(names: Collection[str]) -> NewEvent:
+    message = (
+        f"The run has {MOST_NAMES:,} metrics, as many as a run may have. {len(names):,} more "
+        f"{'was' if len(names) == 1 else 'were'} left out: {_some(names)}. Report fewer names, "
+        "such as a mean instead of a number for each item."
+    )
+    return _alert("metric_count", message)
+
+
+def _some(names: Collection[str]) -> str:
+    return ", ".join(sorted(name[:_LONGEST_NAME].replace("\0", "") for name in names)[:5])
+
+
+def _alert(rule: str, message: str) -> NewEvent:
+    return NewEvent("alert", {"level": "warning", "rule": rule, "message": message, "step": None})
 
 
 def _newest_values(

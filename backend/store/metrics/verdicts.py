@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from backend.domain.dotted_path import value_at
 from backend.domain.run_state import ENDED
-from backend.domain.verdict import win_rate
+from backend.domain.verdict import gold, win_rate
 from backend.domain.verdict.evidence import Evidence, Point, Resume, Sides
 from backend.domain.verdict.judging import PREFIXES, is_looked_at, judge
 from backend.schemas.metrics.verdicts import RunVerdictAnswer
@@ -33,6 +33,8 @@ from backend.store.tables.runs import IS_START, Run
 _BUCKETS = 250
 # Steps from the first on that are read one by one, for what is compared with the first alone.
 _BEGINNING = 100
+# Curves of one run that the rules look at, see `_place`.
+_MOST_CURVES = 500
 # What runs train on, and how many of them a model may have behind it.
 _LEARNED_FROM = ("prompts", "demonstrations", "preferences", "solutions")
 _MOST_ANCESTORS = 8
@@ -82,10 +84,13 @@ def keep(session: Session, run_id: str) -> None:
     run.verdict_sentence = found.sentence
 
 
-def unjudged(session: Session, *, limit: int) -> list[str]:
-    """Runs that have ended and that nobody has judged since."""
-    wanted = select(Run.id).where(Run.verdict.is_(None), Run.state.in_(ENDED))
-    return list(session.scalars(wanted.order_by(Run.number).limit(limit)))
+def unjudged(session: Session, beyond: int, *, limit: int) -> list[tuple[int, str]]:
+    """Number and id of runs beyond a number that have ended and that nobody has judged since."""
+    wanted = select(Run.number, Run.id).where(
+        Run.verdict.is_(None), Run.state.in_(ENDED), Run.number > beyond
+    )
+    rows = session.execute(wanted.order_by(Run.number).limit(limit))
+    return [(row.number, row.id) for row in rows]
 
 
 def _held_out(session: Session, rows: Sequence[Row[Any]]) -> dict[str, int]:
@@ -156,7 +161,7 @@ class _Drawn(NamedTuple):
 
 def _drawn(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, _Drawn]:
     """The curves that the rules look at, by run: evaluations whole, long curves as means."""
-    names = sorted({name for run in rows for name in run.summary if is_looked_at(name, run.method)})
+    names = sorted({name for run in rows for name in _looked_at(run)})
     found: defaultdict[str, _Drawn] = defaultdict(lambda: _Drawn({}, {}))
     means: defaultdict[str, list[str]] = defaultdict(list)
     for series in _series(session, [run.id for run in rows], names, Window(points=_BUCKETS)):
@@ -166,6 +171,17 @@ def _drawn(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, _Drawn]:
     for run_id, long in means.items():
         _read_closer(session, run_id, long, found[run_id])
     return found
+
+
+def _looked_at(run: Row[Any]) -> Sequence[str]:
+    names = [name for name in run.summary if is_looked_at(name, run.method)]
+    return sorted(names, key=_place)[:_MOST_CURVES]
+
+
+def _place(name: str) -> tuple[bool, int, str]:
+    """Sort what rules know by its name before other results from outside and those of sets."""
+    is_other = name.startswith("gold/") and not name.startswith(gold.FIRST)
+    return is_other, name.count("/"), name
 
 
 def _read_closer(session: Session, run_id: str, long: Sequence[str], drawn: _Drawn) -> None:
@@ -183,11 +199,16 @@ def _read_closer(session: Session, run_id: str, long: Sequence[str], drawn: _Dra
 def _series(
     session: Session, run_ids: Sequence[str], names: Sequence[str], window: Window
 ) -> Iterator[Series]:
-    """The curves of these runs, of as many runs at a time as one answer may hold."""
-    at_once = max(1, MOST_BUCKETS // max(1, window.points * len(names)))
-    for place in range(0, len(run_ids) if names else 0, at_once):
-        some = run_ids[place : place + at_once]
-        yield from curves.read(session, some, names, window, exact=True).series
+    """The curves of these runs, of as many runs and names at a time as one answer may hold."""
+    most_names = max(1, MOST_BUCKETS // window.points)
+    for some_names in _parts(names, most_names):
+        for some_runs in _parts(run_ids, max(1, most_names // len(some_names))):
+            yield from curves.read(session, some_runs, some_names, window, exact=True).series
+
+
+def _parts(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for place in range(0, len(items), size):
+        yield items[place : place + size]
 
 
 def _points(series: Series) -> list[Point]:

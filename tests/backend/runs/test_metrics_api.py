@@ -126,6 +126,47 @@ def test_names_of_a_strange_form_are_left_out_with_an_alert(
     assert (alert["type"], alert["data"]["rule"]) == ("alert", "metric_name")
 
 
+def test_a_run_has_a_bounded_number_of_metrics(
+    api: TestClient, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "MOST_NAMES", 3)
+    surplus = {"loss": 1.0, "a b": 0.0, **{f"item/{number}": 1.0 for number in range(4)}}
+
+    append(database, run_id, [MetricLine(step=1, time=1.0, values=surplus)])
+    stored = append(database, run_id, [MetricLine(step=2, time=2.0, values={"loss": 2.0})])
+
+    assert stored == 1, "a metric that the run has goes on"
+    summary = api.get(f"/runs/{run_id}").json()["summary"]
+    assert summary == {"loss": 2.0, "item/0": 1.0, "item/1": 1.0}
+    alerts = api.get(f"/runs/{run_id}/events", params={"type": "alert"}).json()["items"]
+    assert [one["data"]["rule"] for one in alerts] == ["metric_name", "metric_count"]
+    assert (
+        "3 metrics, as many as a run may have. 2 more were left out: item/2, item/3."
+        in (alerts[1]["data"]["message"])
+    )
+
+
+def test_results_from_outside_beyond_the_most_metrics_are_refused_before_anything_is_stored(
+    api: TestClient, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "MOST_NAMES", 3)
+    append(database, run_id, [line(1, loss=1.0)])
+    many = {f"outside/v{number}": 1.0 for number in range(3)}
+    fitting = {f"outside/v{number}": 1.0 for number in range(2)}
+
+    refused = api.post(f"/runs/{run_id}/metrics", json={"points": [{"step": 1, "values": many}]})
+    summary = api.get(f"/runs/{run_id}").json()["summary"]
+    for _ in range(2):
+        body = {"points": [{"step": 1, "values": fitting}]}
+        api.post(f"/runs/{run_id}/metrics", json=body).raise_for_status()
+
+    assert refused.status_code == 422
+    assert refused.json()["detail"] == (
+        "the run has 1 metric and the request names 3 new ones, 1 more than fit; a run may have 3"
+    )
+    assert summary == {"loss": 1.0}
+
+
 @pytest.mark.parametrize("x", ["step", "time", "tokens"])
 def test_a_long_curve_keeps_its_spikes(
     api: TestClient, database: Database, run_id: str, x: str

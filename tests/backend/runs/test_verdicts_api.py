@@ -356,3 +356,22 @@ def test_prompts_that_were_never_split_are_training_prompts_of_who_learned_them(
     for learned in ("m1", "m2"):
         sentence = _evaluated(api, database, seed, learned)
         assert sentence == "The mean reward on training prompts is 0.500."
+
+
+def test_a_run_with_very_many_curves_is_judged_by_those_that_rules_know(
+    api: TestClient, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(database, run_id, [0.1, 0.8, 0.9], steps=100)
+    (before,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+    many = {f"gold/item/{number:04}": 1.0 for number in range(600)}
+    lines = [MetricLine(step=step, time=float(step), values=many) for step in range(1, 4)]
+    with database.write() as session:
+        metrics.append(session, run_id, 1, lines, at=AT)
+    # As if each curve were long: an answer holds fewer buckets than the run has curves.
+    monkeypatch.setattr(curves, "MOST_BUCKETS", 1_000)
+    monkeypatch.setattr(verdicts, "MOST_BUCKETS", 1_000)
+
+    with database.read() as session:
+        (found,) = verdicts.of_runs(session, [run_id])
+
+    assert (found.kind, found.sentence) == (before["kind"], before["sentence"])

@@ -12,6 +12,7 @@ const TITLES: Readonly<Record<string, string>> = {
   kl_max: "KL limit exceeded",
   kl_max_unevaluated: "KL limit with too few evaluations",
   measured_anew: "Evaluated again",
+  metric_count: "Too many metrics",
   metric_name: "Invalid metric name",
   no_heldout: "No held-out prompts",
   no_reference: "Prompts without a reference",
