@@ -39,6 +39,7 @@ class Size:
     answers: int = 50_000
     old_answers: int = 10_000
     sessions: int = 20_000
+    samples: int = 50_000
     others: int = 1000  # other runs, models, snapshots, projects
 
 
@@ -57,6 +58,7 @@ def fill(url: str, size: Size) -> None:
     database = Database(url)
     _sum_up(database)
     with database.write() as session:
+        _Filling(session.connection(), size).samples()
         if not database.is_sqlite:
             session.execute(text("ANALYZE"))
     database.close()
@@ -208,6 +210,15 @@ class _Filling:
         self.insert(
             "models", self.size.others, id=_id("model"), name="'m'", kind="'causal_lm'",
             source=self.json("'{\"hub_id\": \"owner/name\"}'"), facts=empty, created_at=":at",
+        )  # fmt: skip
+
+    def samples(self) -> None:
+        """Samples of fifty steps of the large run, every fortieth a probe."""
+        self.insert(
+            "samples", self.size.samples, run_id=f"'{RUN}'", step="i % 50", attempt="1",
+            kind="CASE i % 40 WHEN 0 THEN 'probe' ELSE 'rollout' END",
+            prompt_id="'p' || (i % 500)", prompt="'p'", response="'r'",
+            scores=self.json("'{}'"), arrays=self.json("'{}'"),
         )  # fmt: skip
 
 

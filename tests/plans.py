@@ -54,10 +54,21 @@ _TOO_WIDE = re.compile(
     r"USING (COVERING )?INDEX (ix_comparisons_project_id|ix_assignments_project_id|"
     r"ix_assignments_user_id|ix_judgments_project_id|ix_prompts\w*|ix_responses_project_id)\b|"
     r"SEARCH metric_\w+ USING PRIMARY KEY \(run_id=\?\)|"
-    r"SEARCH run_events USING \w+ ?INDEX \S+ \(run_id=\?\)"
+    r"SEARCH (run_events|samples) USING \w+ ?INDEX \S+ \(run_id=\?\)"
 )
 # Tables made by the statement itself.
-_OWN = ("given", "asked", "sums", "leased", "anon_", "json_each", "(", "CONSTANT ROW", "SUBQUERY")
+_OWN = (
+    "given",
+    "asked",
+    "sums",
+    "leased",
+    "steps",
+    "anon_",
+    "json_each",
+    "(",
+    "CONSTANT ROW",
+    "SUBQUERY",
+)
 
 
 def reads_much(database: Database, sent: Sent) -> list[str]:

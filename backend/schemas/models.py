@@ -100,3 +100,6 @@ class ModelDetail(ModelAnswer):
     """One model with its lineage: ancestors, reward models they used, descendants."""
 
     lineage: list[LineageNode]
+    has_more_relatives: bool = Field(
+        description="The lineage has 500 models, and older ones of a generation are left out."
+    )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
 from backend.errors import InvalidInput
@@ -21,9 +22,11 @@ from backend.store.db import Database
 from backend.store.models import registry
 from backend.store.people import users
 from backend.store.tables.data import Snapshot
+from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
 from tests.backend.conftest import Service
 from tests.backend.test_gguf_header import entry, header, string, write_gguf
+from tests.plans import sent_to
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 
@@ -292,6 +295,45 @@ def test_lineage_names_ancestors_reward_models_and_descendants(database: Databas
     foreign = Caller("u", "u", Role.VIEWER)
     with database.read() as session:
         assert [node.model_id for node in registry.get(session, base, foreign).lineage] == [base]
+
+
+def add_children(session: Session, n: int, parent_id: str | None, project_id: str | None) -> None:
+    session.add_all(
+        Model(
+            id=f"model_{project_id}_{number}", created_at=NOW, name=f"child {number}",
+            kind="causal_lm", source={"hub_id": "x"}, facts={}, parent_id=parent_id,
+            project_id=project_id,
+        )
+        for number in range(n)
+    )  # fmt: skip
+
+
+def test_a_lineage_has_the_newest_500_that_the_caller_sees_in_few_statements(
+    database: Database,
+) -> None:
+    with database.write() as session:
+        seen, other = (projects.create(session, ProjectBody(name=name), at=NOW).id for name in "PQ")
+        base = registry.register(
+            session, name="base", kind=ModelKind.CAUSAL_LM, source={"hub_id": "x"},
+            facts=ModelFacts(), sha256=None, project_id=None, at=NOW,
+        ).id  # fmt: skip
+        add_children(session, 600, base, seen)
+        # Newer, and the caller's business in no way.
+        add_children(session, 600, base, other)
+    few = Caller("u", "u", Role.VIEWER, {seen: Role.VIEWER}).needing(Role.VIEWER)
+    none = Caller("v", "v", Role.VIEWER).needing(Role.VIEWER)
+
+    with sent_to(database) as sent, database.read() as session:
+        found = registry.get(session, base, few)
+    with database.read() as session:
+        alone = registry.get(session, base, none)
+
+    assert len(sent) < 10
+    assert found.has_more_relatives
+    assert [node.name for node in found.lineage] == [
+        "base", *(f"child {number}" for number in range(101, 600)),
+    ]  # fmt: skip
+    assert (len(alone.lineage), alone.has_more_relatives) == (1, False)
 
 
 def test_archived_models_leave_the_list_and_come_back(light_service: Service) -> None:

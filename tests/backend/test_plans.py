@@ -12,14 +12,18 @@ import pytest
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from backend.domain.access import Caller
 from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
+from backend.schemas.vocabulary import Role
 from backend.store.data import assignments, judgments
 from backend.store.db import Database
 from backend.store.differences import environments
 from backend.store.metrics import levels, outside, points
+from backend.store.models import registry
 from backend.store.people import idempotency, sign_ins
+from backend.store.runs import samples
 from backend.store.tables.data import Assignment
 from backend.store.tables.runs import Run
 from tests.large_store import NOW, PROJECT, RUN, TIRELESS, Size, fill
@@ -27,10 +31,11 @@ from tests.plans import plan, reads_much, sent_to
 
 SIZE = Size(
     comparisons=6000, judged=1500, passed=3000, leased=60, users=50, points=20_000, answers=2000,
-    old_answers=600, sessions=2000, others=100,
+    old_answers=600, sessions=2000, others=100, samples=4000,
 )  # fmt: skip
 # A user whom `large_store` has made, with live leases.
 LEASING = "user_48271"
+MODEL = "model_48271"
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
@@ -119,6 +124,19 @@ def attempts(session: Session) -> None:
     environments.of_runs(session, [RUN])
 
 
+def look_at_model(session: Session) -> None:
+    own = {PROJECT: Role.VIEWER}
+    registry.get(session, MODEL, Caller("u", "u", Role.VIEWER, own).needing(Role.VIEWER))
+
+
+def look_at_samples(session: Session) -> None:
+    found = samples.answer(session, RUN, samples.Asked())
+    assert (found.kinds, len(found.steps)) == (["rollout", "probe"], 50)
+    assert samples.answer(session, RUN, samples.Asked(step=7)).items
+    of_prompt = samples.Asked(kind="probe", prompt_id="p40")
+    assert samples.answer(session, RUN, of_prompt).items
+
+
 WORK: dict[str, Callable[[Session], object]] = {
     "lease": lease,
     "lease, with the lost one": lambda session: lease(session, held=[]),
@@ -137,6 +155,9 @@ WORK: dict[str, Callable[[Session], object]] = {
     "where attempts were executed": attempts,
     "answers that are forgotten": forget,
     "sign in": sign_in,
+    "the lineage of a model": look_at_model,
+    "samples": look_at_samples,
+    "a rewind of samples": lambda session: samples.rewind(session, RUN, 45),
 }
 
 

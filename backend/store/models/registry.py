@@ -1,37 +1,28 @@
-"""The model registry: base models, the results of runs, and how they descend from one another.
+"""The model registry: base models and the results of runs.
 
 Called by the model routes, by the check of run configs, and by `worker.run_directory`, whose export
-verifies models and whose intake registers results; what lies in a model's folder is
-`backend.model_files`.
+verifies models and whose intake registers results. How models descend from one another is
+`lineage` beside it; what lies in a model's folder is `backend.model_files`.
 """
 
-from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
 from backend.errors import NotFound
-from backend.schemas.models import (
-    LineageNode,
-    ModelAnswer,
-    ModelDetail,
-    ModelFacts,
-)
+from backend.schemas.models import ModelAnswer, ModelDetail, ModelFacts
 from backend.schemas.paging import Listing
-from backend.schemas.vocabulary import Method, ModelKind
-from backend.store import record_names
+from backend.schemas.vocabulary import ModelKind
 from backend.store.ids import new_id
+from backend.store.models import lineage
 from backend.store.paging import Page, page_of
 from backend.store.runs import outputs
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
-
-MOST_RELATIVES = 500
-_DATA = ("prompts", "demonstrations", "preferences", "solutions")
 
 
 class RecordedModel(NamedTuple):
@@ -95,7 +86,7 @@ def register_output(
         facts=facts.model_dump(),
         sha256=sha256,
         run_id=run.id,
-        parent_id=_id_of(run.config.get("model")),
+        parent_id=lineage.id_of(run.config.get("model")),
         step=step,
         created_at=at,
     )
@@ -135,10 +126,7 @@ def listing(
 ) -> Listing[ModelAnswer]:
     """The models that the caller sees; with `project_id` that project's and the shared ones."""
     statement = select(Model).where(Model.archived_at.is_not(None) == archived)
-    if caller.project_ids is not None:
-        statement = statement.where(
-            or_(Model.project_id.is_(None), Model.project_id.in_(caller.project_ids))
-        )
+    statement = statement.where(*lineage.seen_by(caller))
     if project_id:
         statement = statement.where(or_(Model.project_id.is_(None), Model.project_id == project_id))
     if kind:
@@ -153,7 +141,8 @@ def get(session: Session, model_id: str, caller: Caller) -> ModelDetail:
     """One model with its lineage as far as the caller sees it. Raises NotFound."""
     model = _visible(session, model_id, caller)
     answer = ModelAnswer.model_validate(model)
-    return ModelDetail(**answer.model_dump(), lineage=_lineage(session, model, caller))
+    nodes, is_whole = lineage.of_model(session, model, caller)
+    return ModelDetail(**answer.model_dump(), lineage=nodes, has_more_relatives=not is_whole)
 
 
 def set_archived(
@@ -174,61 +163,5 @@ def _visible(session: Session, model_id: str, caller: Caller) -> Model:
     return model
 
 
-def _lineage(session: Session, model: Model, caller: Caller) -> list[LineageNode]:
-    """Read the lineage, oldest first: ancestors with the reward models they used, the model itself,
-    descendants.
-    """
-    found: dict[str, LineageNode] = {model.id: _node(session, model, "self", caller)}
-    numbers = {model.id: model.number}
-    queue = deque([model])
-    while queue and len(found) < MOST_RELATIVES:
-        one = queue.popleft()
-        node = found[one.id]
-        above = [(node.parent_id, "ancestor")]
-        above += [(reward_id, "reward_model") for reward_id in node.reward_model_ids]
-        for relative_id, relation in above:
-            relative = _by_id(session, relative_id)
-            if relative and relative.id not in found and caller.sees(relative.project_id):
-                found[relative.id] = _node(session, relative, relation, caller)
-                numbers[relative.id] = relative.number
-                queue.append(relative)
-    below = deque([model.id])
-    while below and len(found) < MOST_RELATIVES:
-        children = session.scalars(select(Model).where(Model.parent_id == below.popleft()))
-        for child in children:
-            if child.id not in found and caller.sees(child.project_id):
-                found[child.id] = _node(session, child, "descendant", caller)
-                numbers[child.id] = child.number
-                below.append(child.id)
-    return sorted(found.values(), key=lambda node: numbers[node.model_id])
-
-
 def _by_id(session: Session, model_id: str | None) -> Model | None:
     return session.scalar(select(Model).where(Model.id == model_id)) if model_id else None
-
-
-def _node(session: Session, model: Model, relation: str, caller: Caller) -> LineageNode:
-    run = session.scalar(select(Run).where(Run.id == model.run_id)) if model.run_id else None
-    config: dict[str, Any] = run.config if run else {}
-    reward = config.get("reward") or {}
-    terms = reward.get("terms", []) if isinstance(reward, dict) else reward
-    used = [one for name in _DATA if (one := _id_of(config.get(name)))]
-    names = record_names.of_ids(session, used, caller)
-    scored = [_id_of(term.get("model") or term.get("process_model")) for term in terms]
-    return LineageNode(
-        model_id=model.id,
-        name=model.name,
-        kind=ModelKind(model.kind),
-        parent_id=model.parent_id,
-        run_id=model.run_id,
-        run_name=run.name if run else None,
-        method=Method(run.method) if run else None,
-        snapshot_ids=used,
-        snapshot_names=[names.get(one, one) for one in used],
-        reward_model_ids=[one for one in scored if one],
-        relation=relation,
-    )
-
-
-def _id_of(reference: dict[str, Any] | None) -> str | None:
-    return reference.get("id") if reference else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, bindparam, delete, exists, insert, or_, select
+from sqlalchemy import ColumnElement, bindparam, delete, exists, func, insert, or_, select
 from sqlalchemy.orm import Session, undefer
 
 from backend.errors import NotFound
@@ -97,7 +97,7 @@ def answer(session: Session, run_id: str, asked: Asked) -> SamplesAnswer:
     chosen = [Sample.run_id == run_id, Sample.kind == asked.kind]
     if asked.prompt_id is not None:
         chosen.append(Sample.prompt_id == asked.prompt_id)
-    known = _steps(session, chosen)
+    known = _steps(session, run_id, asked)
     step = asked.step
     if step is None and asked.prompt_id is None:
         step = known[-1] if known else None
@@ -131,10 +131,20 @@ def _kinds(session: Session, run_id: str) -> list[SampleKind]:
     return [kind for kind in get_args(SampleKind) if session.scalar(has, {"kind": kind})]
 
 
-def _steps(session: Session, chosen: Sequence[ColumnElement[bool]]) -> list[int]:
+def _steps(session: Session, run_id: str, asked: Asked) -> list[int]:
     """Steps that have such samples, ascending."""
-    found = select(Sample.step).where(*chosen).distinct().order_by(Sample.step)
-    return list(session.scalars(found))
+    of_kind = (Sample.run_id == run_id, Sample.kind == asked.kind)
+    if asked.prompt_id is not None:
+        of_prompt = select(Sample.step).where(*of_kind, Sample.prompt_id == asked.prompt_id)
+        return list(session.scalars(of_prompt.distinct().order_by(Sample.step)))
+    # From each step to the next by the index: a step has many samples.
+    first = select(func.min(Sample.step).label("step")).where(*of_kind)
+    steps = first.cte("steps", recursive=True)
+    following = select(func.min(Sample.step)).where(*of_kind, Sample.step > steps.c.step)
+    steps = steps.union_all(
+        select(following.correlate(steps).scalar_subquery()).where(steps.c.step.is_not(None))
+    )
+    return list(session.scalars(select(steps.c.step).where(steps.c.step.is_not(None))))
 
 
 def chosen(session: Session, run_id: str, numbers: Sequence[int]) -> list[Sample]:

@@ -23,7 +23,7 @@ class Model(Numbered, Base):
     facts: Mapped[dict[str, Any]]
     sha256: Mapped[str | None] = mapped_column(String(64))
     run_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id"), index=True)
-    parent_id: Mapped[str | None] = mapped_column(ForeignKey("models.id"))
+    parent_id: Mapped[str | None] = mapped_column(ForeignKey("models.id"), index=True)
     step: Mapped[int | None]
     archived_at: Mapped[datetime | None]
     # Its files were deleted by `podium prune`; nothing can be made with it any more.

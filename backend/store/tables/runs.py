@@ -251,7 +251,10 @@ class Sample(Base):
 
     __tablename__ = "samples"
     __table_args__ = (
+        # Rewinds.
         Index("ix_samples_run_step", "run_id", "step"),
+        # Which kinds there are, and the steps and samples of one.
+        Index("ix_samples_run_kind_step", "run_id", "kind", "step"),
         # Of several runs beside each other: see store.runs.shared_prompts.
         Index("ix_samples_run_prompt", "run_id", "prompt_id", "step"),
     )

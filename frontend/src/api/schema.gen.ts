@@ -2186,6 +2186,11 @@ export interface components {
             pruned_at: string | null;
             /** Lineage */
             lineage: components["schemas"]["LineageNode"][];
+            /**
+             * Has More Relatives
+             * @description The lineage has 500 models, and older ones of a generation are left out.
+             */
+            has_more_relatives: boolean;
         };
         /**
          * ModelFacts

@@ -77,6 +77,7 @@ export function Lineage(props: {
   nodes: readonly LineageNode[];
   selfId: string;
   projectId: string;
+  hasMore: boolean;
 }) {
   const placed = layout(props.nodes);
   const byId = new Map(placed.map((one) => [one.node.model_id, one]));
@@ -127,6 +128,12 @@ export function Lineage(props: {
         <span className="legend-line" /> weights initialized from{" "}
         <span className="legend-line score" /> scored by
       </p>
+      {props.hasMore && (
+        <p className="small muted">
+          This model has more than {props.nodes.length} relatives. Older ones of a generation are
+          left out; <Link to={`/projects/${props.projectId}/models`}>Models</Link> lists all.
+        </p>
+      )}
     </div>
   );
 }

@@ -125,7 +125,12 @@ export function ModelPage() {
             )}
             <section className="card padded">
               <h2>Lineage</h2>
-              <Lineage nodes={model.lineage} selfId={model.id} projectId={projectId} />
+              <Lineage
+                nodes={model.lineage}
+                selfId={model.id}
+                projectId={projectId}
+                hasMore={model.has_more_relatives}
+              />
             </section>
             <section className="card padded">
               <h2>Model files</h2>
