@@ -61,7 +61,8 @@ class Settings(BaseSettings):
         ge=0,
         le=1_000_000,
         description="Free GB that a worker needs on the disk of its run directories to take a "
-        "new run, and the API on that of its data directory to take a file.",
+        "new run, and the API on that of its data directory to take a file. Checkpoints leave it "
+        "free, too.",
     )
     vllm_python: Path | None = Field(
         None, description="Python of an environment with vllm, for rollout.engine vllm."

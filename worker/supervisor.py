@@ -224,7 +224,9 @@ class Supervisor:
                 tag=self._tag,
                 logs=self._logs,
                 lock_fd=lock_fd,
-                environment=environment(self._lease.visible_devices),
+                environment=environment(
+                    self._lease.visible_devices, min_free_gb=self._settings.min_free_gb
+                ),
                 pause_after_s=self._this_worker.pause_after_s,
                 proven_at=self._heartbeat.proven_at,
             )

@@ -9,6 +9,7 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -18,10 +19,17 @@ from backend.schemas.policy_gradient import Kl
 from backend.schemas.sections import Optim
 from backend.schemas.vocabulary import FailureCause
 from tests.trainer.conftest import Workshop, lines, sft_config
+from worker.process.trainer_process import environment
 from worker.run_directory.layout import RunDirectory
 from worker.trainer import checkpoint, exit_report
 from worker.trainer.__main__ import as_trainer_error
-from worker.trainer.errors import ConfigError, MissingModel, NonFiniteLoss, OutOfMemory
+from worker.trainer.errors import (
+    ConfigError,
+    DiskError,
+    MissingModel,
+    NonFiniteLoss,
+    OutOfMemory,
+)
 from worker.trainer.events import MOST_VALUES, Events
 from worker.trainer.methods.policy_gradient.kl_control import KlControl
 from worker.trainer.optim import Optimizer, learning_rate
@@ -170,6 +178,85 @@ def steps_kept(folder: Path, *steps: int, best: int = 0, keep: int = 2) -> list[
         state = checkpoint.Checkpoint(step, {}, {}, is_best=step == best)
         checkpoint.save(folder, state, keep=keep)
     return sorted(int(path.name.removeprefix("step-")) for path in folder.glob("step-*"))
+
+
+FULL = 50_000_000
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on a disk of fifty megabytes."""
+
+    def usage(folder: Path) -> Usage:
+        used = sum(one.stat().st_size for one in Path(folder).rglob("*") if one.is_file())
+        return Usage(FULL, used, FULL - used)
+
+    monkeypatch.setattr("worker.trainer.checkpoint.shutil.disk_usage", usage)
+    return tmp_path
+
+
+class Usage(NamedTuple):
+    """As `shutil.disk_usage` answers."""
+
+    total: int
+    used: int
+    free: int
+
+
+def save_10_mb(folder: Path, step: int, *, keep: int, min_free_bytes: int) -> None:
+    tensors = {"weights": {"a": torch.full((2_500_000,), float(step))}}
+    state = checkpoint.Checkpoint(step, {}, tensors)
+    checkpoint.save(folder, state, keep=keep, min_free_bytes=min_free_bytes)
+
+
+def test_a_checkpoint_that_would_leave_too_little_free_is_not_written(disk: Path) -> None:
+    for step in (1, 2):
+        save_10_mb(disk, step, keep=9, min_free_bytes=25_000_000)
+
+    with pytest.raises(DiskError, match=r"step-3 takes 10\.0 MB, and 30\.0 MB are free .* 25\.0 MB"):
+        save_10_mb(disk, 3, keep=9, min_free_bytes=25_000_000)
+
+    assert sorted(path.name for path in disk.iterdir()) == ["step-1", "step-2"]
+    found, problems = checkpoint.load_newest(disk)
+    assert found is not None
+    assert (found.step, problems) == (2, [])
+    save_10_mb(disk, 3, keep=9, min_free_bytes=0)
+
+
+def test_a_run_that_takes_no_more_room_goes_on_when_others_have_filled_the_disk(
+    disk: Path,
+) -> None:
+    for step in (1, 2):
+        save_10_mb(disk, step, keep=2, min_free_bytes=0)
+    (disk / "of_others").write_bytes(bytes(15_000_000))
+
+    for step in (3, 4):
+        save_10_mb(disk, step, keep=2, min_free_bytes=25_000_000)
+
+    assert sorted(path.name for path in disk.glob("step-*")) == ["step-3", "step-4"]
+
+
+def test_the_only_checkpoint_stays_until_there_is_room_for_the_next(disk: Path) -> None:
+    save_10_mb(disk, 1, keep=1, min_free_bytes=25_000_000)
+    (disk / "of_others").write_bytes(bytes(15_000_000))
+
+    with pytest.raises(DiskError):
+        save_10_mb(disk, 2, keep=1, min_free_bytes=25_000_000)
+
+    assert [path.name for path in disk.glob("step-*")] == ["step-1"]
+
+
+def test_a_trainer_takes_from_its_worker_how_much_must_stay_free(
+    workshop: Workshop, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = environment("", min_free_gb=1_000_000)
+    monkeypatch.setenv("PODIUM_MIN_FREE_GB", given["PODIUM_MIN_FREE_GB"])
+    run_dir = workshop.lay_out("run", sft_config(tiny_model, checkpoint_every=1))
+
+    ended = workshop.run_here(run_dir)
+
+    assert (ended["code"], ended["cause"]) == (6, "disk")
+    assert not list(run_dir.glob("checkpoints/step-*"))
 
 
 def test_a_run_that_goes_on_elsewhere_says_what_is_other_there(

@@ -72,8 +72,11 @@ class Ended:
     usage: Used | None = field(default=None, compare=False)
 
 
-def environment(visible_devices: str) -> dict[str, str]:
-    """The allow-listed environment of a trainer that may use these CUDA devices."""
+def environment(visible_devices: str, *, min_free_gb: float = 0) -> dict[str, str]:
+    """The allow-listed environment of a trainer that may use these CUDA devices.
+
+    Its checkpoints leave `min_free_gb` free on the disk; 0 = they may fill it.
+    """
     kept = {name: os.environ[name] for name in _ALLOWED if name in os.environ}
     # Where the operator lets runs call functions, their modules have to be found.
     own = os.environ.get("PYTHONPATH", "") if kept.get("PODIUM_REWARD_FUNCTIONS") else ""
@@ -84,6 +87,8 @@ def environment(visible_devices: str) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": visible_devices,
+        # As the worker's settings say, which may stand in a file.
+        "PODIUM_MIN_FREE_GB": str(min_free_gb),
         **_WITHOUT_TOKEN,
     }
 

@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from worker.trainer.errors import disk_error
+from worker.trainer.errors import DiskError, disk_error
 
 FORMAT = 2
 PINS = "pins.json"
@@ -27,6 +27,8 @@ _PREFIX = "step-"
 _REPLACED = ".replaced"
 # Work that a crash may cost where the config does not say how many steps, seconds.
 AT_RISK_S = 600.0
+# A checkpoint that is larger than what it displaces by less than this takes no more room.
+_AS_LARGE = 1.01
 
 
 @dataclass(frozen=True)
@@ -65,18 +67,21 @@ class Schedule:
         return is_due
 
 
-def save(folder: Path, checkpoint: Checkpoint, *, keep: int) -> Path:
+def save(folder: Path, checkpoint: Checkpoint, *, keep: int, min_free_bytes: int = 0) -> Path:
     """Write a checkpoint, rename it into place, then drop what need not be kept.
 
     Kept are the newest `keep`, the best one, and those that `pins.json` beside the folder names.
     One of the same step steps aside until the new one is in its place.
-    Raises DiskError; what was there before stays loadable.
+    Raises DiskError, also where less than `min_free_bytes` would stay free; what was there before
+    stays loadable.
     """
     target = folder / f"{_PREFIX}{checkpoint.step}"
     partial, replaced = folder / f".{target.name}.partial", folder / f".{target.name}{_REPLACED}"
     try:
         _settle(folder)
         shutil.rmtree(partial, ignore_errors=True)
+        if min_free_bytes > 0:
+            _make_room(folder, checkpoint, keep=keep, min_free_bytes=min_free_bytes)
         partial.mkdir(parents=True)
         _write_files(partial, checkpoint)
         if target.exists():
@@ -90,7 +95,7 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int) -> Path:
             _settle(folder)
         cause = error if isinstance(error, OSError) else OSError(str(error))
         raise disk_error(cause, f"checkpoint {target.name}") from error
-    _drop(folder, checkpoint.step, keep=keep)
+    _drop(folder, checkpoint, keep=keep)
     return target
 
 
@@ -104,18 +109,64 @@ def _settle(folder: Path) -> None:
             replaced.rename(target)
 
 
-def _drop(folder: Path, step: int, *, keep: int) -> None:
+def _make_room(folder: Path, checkpoint: Checkpoint, *, keep: int, min_free_bytes: int) -> None:
+    """Raise DiskError if this checkpoint would take the room that is to stay free.
+
+    Where room is short, what it displaces is dropped before, so that a run that takes no more room
+    than it had goes on, whoever has filled the disk.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    needed = _n_bytes(checkpoint)
+    free = shutil.disk_usage(folder).free
+    if free - needed >= min_free_bytes:
+        return
+    # The only one stays until the new one is there.
+    displaced = _droppable(folder, checkpoint, keep=keep) if keep > 1 else set()
+    freed = sum(_size_bytes(folder / f"{_PREFIX}{old}") for old in displaced)
+    if needed > freed * _AS_LARGE and free + freed - needed < min_free_bytes:
+        raise DiskError(
+            f"checkpoint {_PREFIX}{checkpoint.step} takes {_gb(needed)}, and {_gb(free)} are free "
+            f"on the disk of the run directory, of which {_gb(min_free_bytes)} must stay free "
+            "(PODIUM_MIN_FREE_GB)",
+            "Free space on that disk or lower max_checkpoints, then retry the run; it resumes from "
+            "its last checkpoint.",
+        )
+    for old in displaced:
+        shutil.rmtree(folder / f"{_PREFIX}{old}", ignore_errors=True)
+
+
+def _n_bytes(checkpoint: Checkpoint) -> int:
+    return sum(one.nbytes for tensors in checkpoint.tensors.values() for one in tensors.values())
+
+
+def _size_bytes(path: Path) -> int:
+    return sum(one.stat().st_size for one in path.iterdir())
+
+
+def _gb(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 10**8 else f"{n_bytes / 1e6:.1f} MB"
+
+
+def _drop(folder: Path, checkpoint: Checkpoint, *, keep: int) -> None:
+    for old in _droppable(folder, checkpoint, keep=keep):
+        shutil.rmtree(folder / f"{_PREFIX}{old}", ignore_errors=True)
+
+
+def _droppable(folder: Path, checkpoint: Checkpoint, *, keep: int) -> set[int]:
+    """The checkpoints that need not be kept once this one is there, as it is or will be."""
+    there = set(_steps(folder))
     # One beyond this step is damaged, or it would have been gone on from.
-    written = [old for old in _steps(folder) if old <= step]
+    written = sorted(old for old in {*there, checkpoint.step} if old <= checkpoint.step)
     try:
         pinned = _pinned(folder.parent / PINS)
     except (OSError, ValueError, KeyError, TypeError):
         # Rather a full disk than a pinned checkpoint that is gone.
-        return
-    best = [old for old in written if _is_best(folder / f"{_PREFIX}{old}")]
-    kept = {*written[-keep:], *best[-1:], *pinned}
-    for old in set(_steps(folder)) - kept:
-        shutil.rmtree(folder / f"{_PREFIX}{old}", ignore_errors=True)
+        return set()
+    best = [
+        old for old in written if old < checkpoint.step and _is_best(folder / f"{_PREFIX}{old}")
+    ]
+    best += [checkpoint.step] if checkpoint.is_best else []
+    return there - {*written[-keep:], *best[-1:], *pinned}
 
 
 def _pinned(path: Path) -> set[int]:

@@ -8,7 +8,7 @@
       EngineFailed     1  the engine that samples has died (`sampling.vllm_engine`)
       NonFiniteLoss    4  the loss or a gradient is NaN or infinite
       StopRequested    5  somebody asked for a stop; the run can go on from its checkpoint
-      DiskError        6  the run directory is full or not writable
+      DiskError        6  the run directory is full, or as full as it may become, or not writable
 
 Raised by any module of the trainer, turned into `exit.json` and an exit code by `__main__` alone.
 """

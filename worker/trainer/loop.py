@@ -158,6 +158,7 @@ class Loop:
             run.checkpoints,
             checkpoint.Checkpoint(self.done_step, state, tensors, is_best=is_best),
             keep=run.config.max_checkpoints,
+            min_free_bytes=run.min_free_bytes,
         )
         run.events.checkpoint(self.done_step, str(path.relative_to(run.directory)), best=is_best)
 

@@ -65,6 +65,8 @@ class Run:
     stop: StopWish
     resumed: Checkpoint | None = None
     environment: dict[str, object] = field(default_factory=dict)
+    # On the disk of the directory; checkpoints leave it to others.
+    min_free_bytes: int = 0
 
     @property
     def checkpoints(self) -> Path:
@@ -106,8 +108,10 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
     here = describe_environment(device, dtype)
     events = Events(directory / "events.jsonl")
     run = Run(
-        directory, config, attempt_number(directory), device, dtype, events, stop, resumed, here
-    )
+        directory, config, attempt_number(directory), device, dtype, events, stop, resumed, here,
+        # The worker passes it on; 0 = checkpoints may fill the disk.
+        min_free_bytes=int(float(os.environ.get("PODIUM_MIN_FREE_GB", "0")) * 1e9),
+    )  # fmt: skip
     events.start(attempt=run.attempt, step=run.first_step, environment=here)
     for problem in problems:
         events.alert("checkpoint_skipped", f"A damaged checkpoint was skipped: {problem}.")
