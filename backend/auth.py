@@ -260,10 +260,9 @@ def join_by_invitation(session: Session, caller: Caller, token: str, *, at: date
     return invitations.join(session, caller, _sha256(token), at=at)
 
 
-def sign_out(session: Session, cookie: str | None) -> None:
-    """End a browser session."""
-    if cookie is not None:
-        sign_ins.end_session(session, _sha256(cookie))
+def sign_out(session: Session, cookie: str | None) -> bool:
+    """End a browser session; returns whether there was one."""
+    return cookie is not None and sign_ins.end_session(session, _sha256(cookie))
 
 
 def end_sessions(session: Session, user_id: str, *, but: str | None = None) -> None:
@@ -282,13 +281,6 @@ def ensure_admin(session: Session, data_dir: Path, *, at: datetime) -> Path:
         key = add_key(session, user_id=admin.id, name="admin.key", expires_in_s=None, at=at)
         _write_secret(path, f"{key.key}\n")
     return path
-
-
-def forget_admins_password(session: Session) -> None:
-    """Remove the password of the administrator whom sign-in links sign in, if there is one."""
-    user_id = users.find_admin(session)
-    if user_id is not None:
-        users.forget_password(session, user_id)
 
 
 def new_sign_in_link(session: Session, url: str, *, at: datetime) -> str:

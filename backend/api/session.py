@@ -43,6 +43,8 @@ async def sign_in(
             user_id = _still(session, proven)
         before = request.cookies.get(auth.COOKIE)
         auth.open_session(session, user_id, cookie, replaces=before, at=at)
+        by = "link" if proven is None else "password"
+        phases.note_change(before=None, after={"by": by}, object_id=user_id)
         return users.get(session, user_id)
 
     user = await phases.write_as_nobody(_open)
@@ -78,9 +80,12 @@ def me(session: SessionDep, caller: Caller) -> UserAnswer:
 
 
 @router.delete("/session", status_code=204)
-def sign_out(request: Request, response: Response, session: SessionDep) -> None:
+def sign_out(
+    request: Request, response: Response, session: SessionDep, caller: Caller, phases: Phases
+) -> None:
     """End the browser's session."""
-    auth.sign_out(session, request.cookies.get(auth.COOKIE))
+    if auth.sign_out(session, request.cookies.get(auth.COOKIE)):
+        phases.note_change(before={"signed_in": True}, after=None, object_id=caller.id)
     response.delete_cookie(auth.COOKIE)
 
 

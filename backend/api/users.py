@@ -33,8 +33,9 @@ async def create_user(body: UserBody, phases: Phases, at: Now) -> UserAnswer:
     if body.password is not None or body.role is Role.ADMIN:
         phases.caller.must_be_unlimited("set passwords or make administrators")
     hashed = await _hashed(body.password, phases)
-    return await phases.write(
-        lambda session, _: users.create(
+
+    def _create(session: SessionDep, _: Caller) -> UserAnswer:
+        user = users.create(
             session,
             name=body.name,
             role=body.role,
@@ -43,7 +44,11 @@ async def create_user(body: UserBody, phases: Phases, at: Now) -> UserAnswer:
             password_hash=hashed,
             at=at,
         )
-    )
+        password = {"password": "set"} if hashed is not None else {}
+        phases.note_change(before=None, after=_access(user) | password)
+        return user
+
+    return await phases.write(_create)
 
 
 @router.get("/users")
@@ -70,7 +75,9 @@ async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -
     def _change(session: SessionDep, caller: Caller) -> UserAnswer:
         if not caller.is_admin:
             _must_be_own_business(body)
-        before = _rights(users.get(session, user_id))
+        # Held: what is read here is what is changed.
+        users.hold_with_admins(session, user_id)
+        before = _access(users.get(session, user_id))
         users.change(
             session,
             user_id,
@@ -93,7 +100,7 @@ async def change_user(user_id: str, body: UserChange, phases: Phases, at: Now) -
             auth.end_sessions(session, user_id, but=phases.request.cookies.get(auth.COOKIE))
         user = users.get(session, user_id)
         password = {"password": "changed"} if hashed is not None else {}
-        phases.note_change(before=before, after=_rights(user) | password)
+        phases.note_change(before=before, after=_access(user) | password)
         return user
 
     return await phases.write(_change)
@@ -150,9 +157,9 @@ def revoke_key(user_id: str, key_id: str, session: SessionDep, phases: Phases, a
     phases.note_change(before=_powers(key), after=None)
 
 
-def _rights(user: UserAnswer) -> dict[str, JsonValue]:
-    """What a user may do, for the audit."""
-    return user.model_dump(mode="json", include={"role", "memberships", "is_active"})
+def _access(user: UserAnswer) -> dict[str, JsonValue]:
+    """What a user may do, and the address to sign in with, for the audit."""
+    return user.model_dump(mode="json", include={"email", "role", "memberships", "is_active"})
 
 
 def _powers(key: KeyAnswer) -> dict[str, JsonValue]:

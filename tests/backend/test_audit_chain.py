@@ -19,6 +19,7 @@ from backend import cli
 from backend.domain.audit_chain import BEGINNING, Head, Line, Link, broken, sha256_of
 from backend.errors import Damaged, InvalidInput, Unavailable
 from backend.ops import audit as verbs
+from backend.ops.launcher import sign_in_link
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import audit
@@ -472,3 +473,39 @@ def test_a_changed_role_and_a_key_are_kept_as_they_were_and_are(
     every = json.dumps(admin.get("/audit").json())
     assert key["key"] not in every
     assert "correct horse" not in every
+
+
+def test_what_gives_somebody_access_is_in_the_log(service: Service) -> None:
+    admin, browser = service.client(), service.anonymous()
+    body = {"name": "Eve", "role": "admin", "email": "e@x.test", "password": "correct horse"}
+    user = admin.post("/users", json=body).raise_for_status().json()["id"]
+    admin.patch(f"/users/{user}", json={"email": "eve@x.test"}).raise_for_status()
+    credentials = {"email": "eve@x.test", "password": "correct horse"}
+    browser.post("/api/v1/session", json=credentials).raise_for_status()
+    browser.delete("/api/v1/session", headers={"Origin": "http://localhost"}).raise_for_status()
+    settings = service.app.state.settings
+    link = sign_in_link(settings, "http://localhost", forgets_password=True)
+    token = {"token": link.partition("#token=")[2]}
+    by_link = browser.post("/api/v1/session", json=token).raise_for_status().json()["id"]
+
+    found = admin.get("/audit").raise_for_status().json()["items"]
+    said = [
+        (one["action"], one["user_id"], one["object_id"], one["data"])
+        for one in found
+        if "outcome" not in one["data"]
+    ]
+    own = said[0][1]
+    assert by_link == own
+    access = {"email": "e@x.test", "role": "admin", "memberships": [], "is_active": True}
+    changed = {**access, "email": "eve@x.test"}
+    made = {"sign_in_link": "made", "password": "removed"}
+    assert said[::-1][-6:] == [
+        ("create_user", own, user, {"before": None, "after": {**access, "password": "set"}}),
+        ("change_user", own, user, {"user_id": user, "before": access, "after": changed}),
+        ("sign_in", user, user, {"before": None, "after": {"by": "password"}}),
+        ("sign_out", user, user, {"before": {"signed_in": True}, "after": None}),
+        ("podium sign-in", None, own, {"before": None, "after": made}),
+        ("sign_in", own, own, {"before": None, "after": {"by": "link"}}),
+    ]
+    assert "correct horse" not in json.dumps(found)
+    assert token["token"] not in json.dumps(found)

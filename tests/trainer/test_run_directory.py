@@ -213,7 +213,9 @@ def test_a_checkpoint_that_would_leave_too_little_free_is_not_written(disk: Path
     for step in (1, 2):
         save_10_mb(disk, step, keep=9, min_free_bytes=25_000_000)
 
-    with pytest.raises(DiskError, match=r"step-3 takes 10\.0 MB, and 30\.0 MB are free .* 25\.0 MB"):
+    with pytest.raises(
+        DiskError, match=r"step-3 takes 10\.0 MB, and 30\.0 MB are free .* 25\.0 MB"
+    ):
         save_10_mb(disk, 3, keep=9, min_free_bytes=25_000_000)
 
     assert sorted(path.name for path in disk.iterdir()) == ["step-1", "step-2"]

@@ -85,9 +85,10 @@ def sessions(session: Session, user_id: str, *, at: datetime) -> Listing[Session
     return Listing(items=[SessionAnswer.model_validate(row) for row in rows])
 
 
-def end_session(session: Session, cookie_sha256: str) -> None:
-    """Sign a browser out."""
-    session.execute(delete(BrowserSession).where(BrowserSession.cookie_sha256 == cookie_sha256))
+def end_session(session: Session, cookie_sha256: str) -> bool:
+    """Sign a browser out; returns whether it was signed in."""
+    own = delete(BrowserSession).where(BrowserSession.cookie_sha256 == cookie_sha256)
+    return session.scalar(own.returning(BrowserSession.user_id)) is not None
 
 
 def end_sessions(session: Session, user_id: str, *, but: str | None) -> None:
