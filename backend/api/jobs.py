@@ -2,6 +2,7 @@
 
 from backend.deps import Now, SessionDep
 from backend.domain.access import Caller
+from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.data import JobAnswer
 from backend.store import jobs
@@ -10,9 +11,13 @@ router = api_router("jobs")
 
 
 @router.get("/jobs/{job_id}")
-def get_job(job_id: str, session: SessionDep, caller: Caller) -> JobAnswer:
+async def get_job(job_id: str, phases: Phases) -> JobAnswer:
     """One job that you asked for, while you may see its project; administrators see all."""
-    return jobs.get(session, job_id, caller)
+    job = await phases.read(lambda session: jobs.get(session, job_id, phases.caller))
+    if job.kind == jobs.AGREEMENT and job.result is not None:
+        # Not each look at how far it is.
+        phases.trace()
+    return job
 
 
 @router.delete("/jobs/{job_id}")

@@ -22,7 +22,7 @@ from backend.jobs.runner import Finish, Jobs, Order
 from backend.jobs.work import JSON
 from backend.phases import Phases, Replayed
 from backend.schemas.data import JobAnswer
-from backend.store.jobs import known_answer
+from backend.store.jobs import as_seen, known_answer
 from backend.store.people import idempotency
 
 T = TypeVar("T")
@@ -69,8 +69,8 @@ async def answer_of_job(
         return _accepted(waiter.row)
     answer = await _unless_left(phases.request, waiter.answer())
     # Whoever waits for minutes may have lost the role or the key meanwhile.
-    await phases.read(phases.admitted)
-    return _answer(phases, answer)
+    caller = await phases.read(phases.admitted)
+    return _answer(phases, as_seen(kind, project_id, answer, caller))
 
 
 async def answer_at_once(phases: Phases, conclude: Conclude) -> Response:

@@ -195,7 +195,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "change_view": _runs(Of.PROJECT),
     "delete_view": _runs(Of.PROJECT),
     # Jobs: one's own, an administrator's all; the route looks whose it is, and in which project.
-    # Every kind of job answers what a viewer may see.
+    # Every kind of job answers what a viewer may see; names of annotators, which only researchers
+    # see, are left out, and a read of how they judged is traced, where the result is told.
     "get_job": _reads(Of.ANYWHERE),
     "cancel_job": Operation(Role.VIEWER, Of.ANYWHERE, Scope.RUN),
     # The service

@@ -14,9 +14,11 @@ from sqlalchemy.orm import Session
 from backend.domain.access import Caller
 from backend.errors import NotFound
 from backend.schemas.data import JobAnswer, JobProgress
-from backend.schemas.vocabulary import JobState
+from backend.schemas.vocabulary import JobState, Role
 from backend.store.tables.jobs import Job
 
+# Its result names annotators and says how each of them judged.
+AGREEMENT = "agreement"
 UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 # Answers to earlier questions about a project; somebody may still look at the job for a while.
 _OLD_ANSWERS = timedelta(hours=1)
@@ -139,7 +141,7 @@ def own(session: Session, job_id: str) -> JobAnswer:
 
 def get(session: Session, job_id: str, caller: Caller) -> JobAnswer:
     """One job of the caller's. Raises NotFound."""
-    return _answer(_row(session, job_id, caller))
+    return _shown(_row(session, job_id, caller), caller)
 
 
 def cancel(session: Session, job_id: str, caller: Caller, *, at: datetime) -> JobAnswer:
@@ -147,7 +149,21 @@ def cancel(session: Session, job_id: str, caller: Caller, *, at: datetime) -> Jo
     job = _row(session, job_id, caller)
     end(session, [job_id], JobState.CANCELLED, at=at)
     session.refresh(job)
-    return _answer(job)
+    return _shown(job, caller)
+
+
+def as_seen(
+    kind: str, project_id: str | None, result: Mapping[str, Any], caller: Caller
+) -> dict[str, Any]:
+    """What came of a job, as far as somebody sees it now: it may have been made for who saw more.
+
+    Whoever may not see the members of the project is not told the names of annotators.
+    """
+    if kind != AGREEMENT or project_id is None or caller.holds_in(project_id, Role.RESEARCHER):
+        return dict(result)
+    # In the order of their ids, not of the names that are left out.
+    annotators = sorted(result["annotators"], key=lambda one: str(one["user_id"]))
+    return {**result, "annotators": [{**one, "name": None} for one in annotators]}
 
 
 def unfinished(session: Session) -> dict[str, int]:
@@ -173,6 +189,14 @@ def _row(session: Session, job_id: str, caller: Caller) -> Job:
     if job is None or not is_own or not caller.sees(job.project_id):
         raise NotFound(f"there is no job {job_id} that you can see")
     return job
+
+
+def _shown(job: Job, caller: Caller) -> JobAnswer:
+    answer = _answer(job)
+    if answer.result is None:
+        return answer
+    seen = as_seen(job.kind, job.project_id, answer.result, caller)
+    return answer.model_copy(update={"result": seen})
 
 
 def _answer(job: Job) -> JobAnswer:

@@ -11,6 +11,8 @@ from sqlalchemy import select
 from backend.store.db import Database
 from backend.store.tables.data import Response
 from backend.store.tables.runs import Run
+from tests import processes
+from tests.backend.conftest import Service
 from tests.backend.test_loop import upload
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
@@ -113,6 +115,38 @@ def test_a_viewer_is_not_told_who_the_annotators_are(
     for _ in range(2):
         assert names(researcher) == ["anna (imported)", "ben (imported)"]
         assert names(viewer) == [None, None]
+
+
+def test_who_is_a_researcher_no_longer_reads_no_names_from_an_earlier_job(
+    api: TestClient,
+    service: Service,
+    project: str,
+    new_user: Callable[..., tuple[TestClient, dict[str, Any]]],
+) -> None:
+    person, user = new_user("researcher", project)
+    asked = person.get(f"/projects/{project}/agreement", headers={"Prefer": "respond-async"})
+    address = f"/jobs/{asked.json()['id']}"
+
+    def names() -> list[str | None]:
+        result = person.get(address).raise_for_status().json()["result"]
+        return [one["name"] for one in result["annotators"]]
+
+    processes.wait_until(lambda: api.get(address).json()["result"] is not None, "it has ended")
+    assert names() == ["anna (imported)", "ben (imported)"]
+    service.app.state.traces.write()
+    before = len(api.get("/audit", params={"action": "get_job"}).json()["items"])
+    memberships = [{"project_id": project, "role": "viewer"}]
+    change = {"role": "viewer", "memberships": memberships}
+    api.patch(f"/users/{user['id']}", json=change).raise_for_status()
+
+    assert names() == [None, None]
+    ended = person.delete(address).raise_for_status().json()
+    assert [one["name"] for one in ended["result"]["annotators"]] == [None, None]
+    service.app.state.traces.write()
+    reads = api.get("/audit", params={"action": "get_job"}).json()["items"]
+    assert len(reads) == before + 1
+    assert (reads[0]["user_id"], reads[0]["object_id"]) == (user["id"], asked.json()["id"])
+    assert reads[0]["data"]["outcome"] == "done"
 
 
 def test_one_judgment_each_is_no_agreement(api: TestClient) -> None:
