@@ -20,12 +20,14 @@ from backend.schemas.runs import RunBody
 from backend.schemas.vocabulary import FinishReason, ModelKind
 from backend.store.data import responses
 from backend.store.db import Database
+from backend.store.ids import new_id
 from backend.store.metrics import distributions, points, prompt_scores
 from backend.store.models import registry
 from backend.store.runs import events, logs, runs, samples
 from backend.store.runs.events import NewEvent
 from backend.store.runs.logs import Printed
 from backend.store.runs.runs import NewRun
+from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
 from tests import processes
 
@@ -110,6 +112,18 @@ class Workshop:
         source = {"path": str(self.data_dir / "models" / "base")}
         body = {"name": "base", "kind": "causal_lm", "source": source, "project_id": project_id}
         return str(self.post("/models", body)["id"])
+
+    def descend(self, model_id: str, project_id: str, count: int) -> None:
+        """Store models that were made from this one."""
+        with self._writing() as session:
+            session.add_all(
+                Model(
+                    id=new_id("model"), created_at=datetime.now(UTC), name=f"child {number}",
+                    kind=ModelKind.CAUSAL_LM, source={"hub_id": "owner/name"}, facts={},
+                    parent_id=model_id, project_id=project_id,
+                )
+                for number in range(count)
+            )  # fmt: skip
 
     def demonstrations(self, project_id: str) -> str:
         """The id of a snapshot of demonstrations."""

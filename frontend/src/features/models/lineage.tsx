@@ -77,7 +77,6 @@ export function Lineage(props: {
   nodes: readonly LineageNode[];
   selfId: string;
   projectId: string;
-  hasMore: boolean;
 }) {
   const placed = layout(props.nodes);
   const byId = new Map(placed.map((one) => [one.node.model_id, one]));
@@ -128,12 +127,6 @@ export function Lineage(props: {
         <span className="legend-line" /> weights initialized from{" "}
         <span className="legend-line score" /> scored by
       </p>
-      {props.hasMore && (
-        <p className="small muted">
-          This model has more than {props.nodes.length} relatives. Older ones of a generation are
-          left out; <Link to={`/projects/${props.projectId}/models`}>Models</Link> lists all.
-        </p>
-      )}
     </div>
   );
 }

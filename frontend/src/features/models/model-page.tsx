@@ -125,12 +125,17 @@ export function ModelPage() {
             )}
             <section className="card padded">
               <h2>Lineage</h2>
-              <Lineage
-                nodes={model.lineage}
-                selfId={model.id}
-                projectId={projectId}
-                hasMore={model.has_more_relatives}
-              />
+              {model.has_more_relatives && (
+                <p className="small muted">
+                  The lineage shows {model.lineage.length} models; older ones of a generation are
+                  left out.{" "}
+                  <Link className="in-text" to={`/projects/${projectId}/models`}>
+                    Models
+                  </Link>{" "}
+                  lists those of this project.
+                </p>
+              )}
+              <Lineage nodes={model.lineage} selfId={model.id} projectId={projectId} />
             </section>
             <section className="card padded">
               <h2>Model files</h2>
