@@ -26,9 +26,9 @@ def short(times: float, of: int) -> tuple[Callable[..., TrainerProcess], list[in
     return start, refused
 
 
-def claimed(floor: Floor) -> tuple[RestlessWorker, Claimed]:
+def claimed(floor: Floor, min_free_gb: float = 0) -> tuple[RestlessWorker, Claimed]:
     command = f"{sys.executable} -S -m worker.process.fake_trainer --steps 2"
-    given = {"min_free_gb": 0, "trainer_command": command, "beat_s": 0.1}
+    given = {"min_free_gb": min_free_gb, "trainer_command": command, "beat_s": 0.1}
     this_worker = RestlessWorker(floor.settings.model_copy(update=given))
     this_worker.register()
     found = this_worker.claim_next()
@@ -77,3 +77,20 @@ def test_a_full_disk_is_no_shortage_that_passes(floor: Floor) -> None:
 
     run = floor.run(run_id)
     assert (run.state, run.error["cause"], len(refused)) == ("failed", "disk", 1)
+
+
+def test_a_trainer_is_told_how_much_of_the_disk_must_stay_free(floor: Floor) -> None:
+    floor.new_run()
+    this_worker, found = claimed(floor, min_free_gb=0.001)
+    supervisor = Supervisor(this_worker, found)
+    told: list[str] = []
+
+    def start(*args: Any, **given: Any) -> TrainerProcess:
+        told.append(given["environment"]["PODIUM_MIN_FREE_GB"])
+        return TrainerProcess(*args, **given)
+
+    supervisor.start_trainer = start  # type: ignore[assignment]
+    supervisor.see_through()
+    this_worker.close()
+
+    assert told == ["0.001"]
