@@ -8,6 +8,7 @@ import type { Assignment } from "@/api/types";
 
 import { Comparison } from "./comparison";
 import { wordsOf } from "./ranking/ranking";
+import { lastSaid } from "./ranking/twice";
 
 const assignment = (count: number, ...criteria: string[]): Assignment => ({
   id: "as_1",
@@ -38,6 +39,7 @@ beforeEach(() => {
   localStorage.clear();
   document.body.append(ground);
   [sent, reopened] = [[], 0];
+  lastSaid.forget();
   page = createRoot(ground);
 });
 afterEach(() => act(() => page.unmount()));
@@ -49,6 +51,7 @@ function show(shown: Assignment): void {
       <StrictMode>
         <QueryClientProvider client={client}>
           <Comparison
+            key={shown.id}
             projectId="prj_1"
             assignment={shown}
             onReopen={() => (reopened += 1)}
@@ -87,6 +90,26 @@ it("undoes the key before Z, and nothing of the comparison before", () => {
 it("leads on through criteria whose keys come at once", () => {
   show(assignment(2, "helpful", "harmless"));
   inOneTask("a", "b");
+  expect(sent).toEqual(["helpful: A > B; harmless: B > A"]);
+});
+
+it("judges one comparison by a double click, not the one that comes next", () => {
+  const clickTie = () => {
+    const tie = ground.querySelector<HTMLButtonElement>("button[aria-label^='Tie']");
+    act(() => tie?.click());
+  };
+  show(assignment(2));
+  clickTie();
+  show({ ...assignment(2), id: "as_2" });
+  clickTie();
+  expect(sent).toEqual(["A = B"]);
+  inOneTask("b");
+  expect(sent).toEqual(["A = B", "B > A"]);
+});
+
+it("takes the same answer again at once after Undo", () => {
+  show(assignment(2, "helpful", "harmless"));
+  inOneTask("a", "z", "a", "b");
   expect(sent).toEqual(["helpful: A > B; harmless: B > A"]);
 });
 

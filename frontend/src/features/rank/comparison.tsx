@@ -31,6 +31,7 @@ import {
   type Move,
   type Ranking,
 } from "./ranking/ranking";
+import { lastSaid } from "./ranking/twice";
 import { useRanking } from "./use-ranking";
 
 type Window = "skip" | "note" | "diff" | "guidelines" | "help" | "more" | null;
@@ -73,14 +74,18 @@ export function Comparison(props: ComparisonProps) {
     else make({ kind: "step", step });
   };
   const act = (action: Move) => {
+    const now = performance.now();
+    if (lastSaid.isTwice(action, assignment.id, now)) return;
     const final = decided(newest(), action);
     if (final === null) return make(action);
+    lastSaid.say(action, assignment.id, now);
     // Of two responses one key says all: on it goes, as by Enter.
     const step = nextStep(final);
     if (step === null) send(final);
     else make({ kind: "answer", by: action, step });
   };
   const goBack = () => {
+    lastSaid.forget();
     if (!undo()) wayBack(newest(), make, props.onReopen)?.();
   };
   const look = (card: number) => {
