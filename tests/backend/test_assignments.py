@@ -226,8 +226,24 @@ def test_a_lease_says_whether_it_was_taken_for_work_without_a_network(
     with database.read() as session:
         rows = session.execute(select(Assignment.id, Assignment.is_offline))
         found = {row[0]: row[1] for row in rows}
-    assert found == {taken[0]["id"]: True}
-    assert taken[1]["id"] == taken[0]["id"]
+    assert found == {taken[0]["id"]: True, taken[1]["id"]: False}
+
+
+def test_what_a_phone_took_offline_is_not_given_to_the_laptop(
+    api: TestClient, project: str
+) -> None:
+    phone = take(api, project, held=[], offline=True)
+    laptop = [take(api, project, held=[])]
+    # A reload of the laptop gets back what the laptop had, and nothing of the phone.
+    assert take(api, project, held=[])["id"] == laptop[0]["id"]
+    laptop.append(take(api, project, held=[laptop[0]["id"]]))
+    assert phone["id"] not in {one["id"] for one in laptop}
+    assert take(api, project, held=[one["id"] for one in laptop]) is None
+
+    # A browser that has lost its storage gets them back by asking for work offline.
+    again = take(api, project, held=[one["id"] for one in laptop], offline=True)
+    assert again["id"] == phone["id"]
+    assert again["expires_at"] == phone["expires_at"]
 
 
 def test_a_comparison_is_made_of_responses_to_its_own_prompt(api: TestClient, project: str) -> None:

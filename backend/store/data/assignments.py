@@ -55,12 +55,14 @@ def lease(
     """Lease the next comparison to an annotator, None when nothing is left for this one.
 
     Comparisons with the fewest judgments come first, then the oldest. `held` names the leases that
-    the client still has; others of its live ones come back first. None = always a new one. Raises
-    Conflict if the annotator has `MOST_LEASES` already, which nobody else can get meanwhile.
+    the client still has; others of its live ones come back first. None = always a new one. A lease
+    for work offline stays with the device that took it, and comes back only to a request for work
+    offline. Raises Conflict if the annotator has `MOST_LEASES` already, which nobody else can get
+    meanwhile.
     """
     named = {"project_id": project_id, "user_id": user_id, "at": at}
     live = [Lease(*row) for row in session.connection().execute(_live(), named)]
-    lost = next((one for one in live if held is not None and one.id not in held), None)
+    lost = _first_lost(live, held, is_offline=is_offline)
     if lost is not None:
         if not is_offline or lost.is_offline:
             return answer(session, lost)
@@ -102,6 +104,17 @@ class Lease(NamedTuple):
     expires_at: datetime
     granted_at: datetime | None
     is_offline: bool
+
+
+def _first_lost(
+    live: Iterable[Lease], held: Collection[str] | None, *, is_offline: bool
+) -> Lease | None:
+    """Return the oldest lease that a client has lost, None if it has all or wants none back."""
+    if held is None:
+        return None
+    # An online client cannot know what another device of the annotator has taken along.
+    back = (one for one in live if is_offline or not one.is_offline)
+    return next((one for one in back if one.id not in held), None)
 
 
 def _grant(at: datetime, *, is_offline: bool) -> dict[str, Any]:

@@ -23,7 +23,7 @@ import { useAssignmentQueue } from "./leases/assignment-queue";
 import { OfflineButtons, OfflineNotes, useOffline } from "./leases/offline-button";
 import { useOutbox } from "./outbox/browser-outbox";
 import { UnsentNotes } from "./outbox/unsent";
-import { isRevision, isSkip, type Unsent } from "./outbox/unsent-item";
+import { holdsLease, type Unsent } from "./outbox/unsent-item";
 import { PracticeGate } from "./practice/practice-gate";
 import { UseForPractice } from "./practice/use-for-practice";
 import { SentWord } from "./submit/sent-word";
@@ -97,7 +97,14 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
       {queue.error !== null && <Failure error={queue.error} onRetry={queue.retry} />}
       {queue.isLoading && <Skeleton lines={8} label="Fetching a comparison" />}
       {queue.isExhausted && (
-        <Waiting projectId={projectId} userId={userId} onLook={queue.retry} onReopen={reopen} />
+        <Waiting
+          projectId={projectId}
+          userId={userId}
+          onLook={queue.retry}
+          onReopen={reopen}
+          onTakeHere={() => offline.taking.mutate()}
+          isTaking={offline.taking.isPending}
+        />
       )}
       {queue.current !== undefined && (
         <Comparison
@@ -140,9 +147,7 @@ function Progress({ projectId, userId }: { projectId: string; userId: string }) 
   const { data } = useQuery(progressQuery(projectId));
   const { items } = useOutbox(userId);
   if (data === undefined || data.wanted === 0) return null;
-  // The service holds a lease until it has the judgment.
-  const isOnItsWay = (item: Unsent) =>
-    item.projectId === projectId && item.refusal === null && !isSkip(item) && !isRevision(item);
+  const isOnItsWay = (item: Unsent) => item.projectId === projectId && holdsLease(item);
   return <Numbers progress={data} onTheirWay={items.filter(isOnItsWay).length} />;
 }
 

@@ -177,7 +177,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
       // Those at hand are not named as held: so they come first, and last for eight hours then.
       const known = [...held, ...passed, ...unsentIds(), ...(tabs.current?.held ?? [])];
       const next = await takeAssignment(projectId, known, true);
-      if (next === null) return;
+      if (next === null) return held.size === 0 ? refuseNone() : undefined;
       await keepOffline(projectId, userId, next).catch(() => refuseOffline(projectId, next));
       // Judged or skipped while the server answered or the browser wrote.
       if (outbox.hasSubmitted(next.id)) {
@@ -228,6 +228,15 @@ function refuseUnready(): never {
     title: "No comparisons were taken offline",
     detail: "Podium could not load what shows formulas and code.",
     advice: "Check your network and press Take ten offline again.",
+  });
+}
+
+/** Who waits for a comparison may hold some in a tab that is open: that tab keeps them. */
+function refuseNone(): never {
+  throw new Problem(409, {
+    title: "No comparisons were taken offline",
+    detail: "None is free for you, or another tab of this browser holds them.",
+    advice: "Rank those of the other tab there, or close it and try again.",
   });
 }
 

@@ -43,6 +43,9 @@ export const isSkip = <Item extends object>(item: Item): item is Extract<Item, {
 export const isRevision = (item: Said | Unsent): boolean =>
   !isSkip(item) && item.body.revise === true;
 
+/** Whether its author holds the lease until the server has it; a revision has none. */
+export const holdsLease = (item: Unsent): boolean => item.refusal === null && !isRevision(item);
+
 const MOST_LETTERS = 60;
 
 /** What the comparison is about, in the length of a line. */

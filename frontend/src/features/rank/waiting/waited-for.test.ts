@@ -42,6 +42,12 @@ describe("who gets no comparison", () => {
     expect(both.lines[0]).toBe("1 judgment and 1 skip of yours are not sent yet.");
     expect(both.lines).toHaveLength(2);
   });
+  it("is told of what another device holds, though a revision is on its way, which has no lease", () => {
+    const revision = { ...JUDGMENT, body: { ...JUDGMENT.body, revise: true } };
+    const { lines, elsewhere } = waitedFor(progress({ open: 2, held: 2 }), [revision, SKIP]);
+    expect(lines[1]).toMatch(/^You hold 1 comparison in another tab or on another device: rank/);
+    expect(elsewhere).toBe(1);
+  });
   it("is told that nothing has begun where there is no comparison", () => {
     const { title, isUnused } = waitedFor(progress({ wanted: 0 }), []);
     expect([title, isUnused]).toEqual(["There is nothing to rank yet", true]);

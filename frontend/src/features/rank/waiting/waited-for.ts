@@ -2,7 +2,7 @@
 import type { AnnotationProgress } from "@/api/types";
 import { plural } from "@/lib/format";
 
-import { countOf, type Unsent } from "../outbox/unsent-item";
+import { countOf, holdsLease, type Unsent } from "../outbox/unsent-item";
 
 export interface WaitedFor {
   readonly title: string;
@@ -10,6 +10,8 @@ export interface WaitedFor {
   /** The project has no comparison at all. */
   readonly isUnused: boolean;
   readonly isDone: boolean;
+  /** Comparisons that are this annotator's own, but not in this tab. */
+  readonly elsewhere: number;
 }
 
 const BY_ITSELF = "This page continues by itself as soon as there is something for you.";
@@ -19,22 +21,23 @@ const isOrAre = (count: number) => (count === 1 ? "is" : "are");
 /** `unsent`: what this annotator has said and the server does not have yet. */
 export function waitedFor(progress: AnnotationProgress, unsent: readonly Unsent[]): WaitedFor {
   const { open, passed, held_by_others: others, wanted } = progress;
-  const told = { isUnused: wanted === 0, isDone: wanted > 0 && open === 0 && unsent.length === 0 };
+  const isDone = wanted > 0 && open === 0 && unsent.length === 0;
+  const told = { isUnused: wanted === 0, isDone, elsewhere: 0 };
   if (told.isUnused) return { ...told, title: "There is nothing to rank yet", lines: [BY_ITSELF] };
   if (told.isDone) {
     const lines = [`Every comparison has the judgments that it needs. ${BY_ITSELF}`];
     return { ...told, title: "All done: no comparison is left", lines };
   }
-  const held = Math.max(0, progress.held - unsent.length);
+  const elsewhere = Math.max(0, progress.held - unsent.filter(holdsLease).length);
   const lines = [
     unsent.length > 0 && `${countOf(unsent)} of yours ${isOrAre(unsent.length)} not sent yet.`,
     others > 0 &&
       `${plural(others, "comparison")} ${isOrAre(others)} with other annotators; unjudged ones come back.`,
-    held > 0 &&
-      `You hold ${plural(held, "comparison")} in another tab or on another device: rank there, or wait until the lease ends.`,
+    elsewhere > 0 &&
+      `You hold ${plural(elsewhere, "comparison")} in another tab or on another device: rank there, or here if you no longer can.`,
     passed > 0 &&
       `${plural(passed, "comparison")} that you have judged or skipped ${passed === 1 ? "needs" : "need"} another annotator.`,
     BY_ITSELF,
   ].filter((line) => line !== false);
-  return { ...told, title: "Nothing for you right now", lines };
+  return { ...told, elsewhere, title: "Nothing for you right now", lines };
 }

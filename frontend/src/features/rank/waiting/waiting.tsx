@@ -7,6 +7,7 @@ import { Link } from "react-router";
 
 import { progressQuery } from "@/api/assignments";
 import { managesIn, meQuery } from "@/api/session";
+import { PendingButton } from "@/components/pending-button";
 import { EmptyCard, Failure, Skeleton } from "@/components/states";
 import { useKeys } from "@/lib/use-keys";
 
@@ -25,6 +26,9 @@ interface WaitingProps {
   readonly userId: string;
   readonly onLook: () => void;
   readonly onReopen: (() => void) | null;
+  /** Takes what this annotator holds elsewhere into this tab. */
+  readonly onTakeHere: () => void;
+  readonly isTaking: boolean;
 }
 
 export function Waiting(props: WaitingProps) {
@@ -35,7 +39,9 @@ export function Waiting(props: WaitingProps) {
     refetchInterval: REFRESH_MS,
   });
   const me = useQuery(meQuery);
-  const unsent = useOutbox(userId).items.filter((item) => item.refusal === null);
+  const unsent = useOutbox(userId).items.filter(
+    (item) => item.refusal === null && item.projectId === projectId,
+  );
   useWork(projectId, userId, props.onLook);
   useUndoKey(onReopen);
 
@@ -43,7 +49,7 @@ export function Waiting(props: WaitingProps) {
   if (!progress.isFetchedAfterMount && progress.fetchStatus === "fetching")
     return <Skeleton lines={4} label="Looking for a comparison" />;
   if (progress.data === undefined) return <Failure error={progress.error} onRetry={props.onLook} />;
-  const { title, lines, isUnused, isDone } = waitedFor(progress.data, unsent);
+  const { title, lines, isUnused, isDone, elsewhere } = waitedFor(progress.data, unsent);
   const isManager = me.data !== undefined && managesIn(me.data, projectId);
   return (
     <EmptyCard
@@ -53,6 +59,11 @@ export function Waiting(props: WaitingProps) {
         <Actions {...props}>
           {isManager && (isUnused || isDone) && (
             <NextOfManager projectId={projectId} isUnused={isUnused} />
+          )}
+          {elsewhere > 0 && (
+            <PendingButton className="btn" isPending={props.isTaking} onPress={props.onTakeHere}>
+              {elsewhere === 1 ? "Rank it here" : "Rank them here"}
+            </PendingButton>
           )}
         </Actions>
       }
