@@ -241,6 +241,10 @@ class OwnJudgmentAnswer(RevisionAnswer):
     review_reason: ReviewReason | None = Field(
         description="Why it is kept for review and does not count; null = it counts."
     )
+    active_ms: int | None = Field(
+        description="Milliseconds that its annotator spent on it, revisions included, as the client "
+        "counted them; null = not counted."
+    )
     earlier: list[RevisionAnswer] = Field(
         description="The revisions before this one, the newest first; at most 20."
     )
@@ -252,7 +256,8 @@ class AssignmentBody(Body):
     held: list[Id] | None = Field(
         None,
         max_length=100,
-        description="Assignments that the client still has at hand; null = always lease a new one.",
+        description="Assignments that the client still has at hand; null = always lease a new one. "
+        "Leases of 8 hours that are not among them come back only with `offline`.",
     )
     offline: bool = Field(
         False,

@@ -160,6 +160,20 @@ def test_nobody_reads_those_of_others_there(
     assert mine.get(f"/projects/{project}/judgments/own?q={'x' * 201}").status_code == 422
 
 
+def test_they_say_how_long_they_took_so_that_a_revision_adds_to_it(
+    api: TestClient, new_user: NewUser, project: str
+) -> None:
+    mine, _ = new_user("annotator", project)
+    lease = take(mine, project)
+    judge(mine, lease, active_ms=40_000)
+    judge(mine, take(mine, project))
+    assert [one["active_ms"] for one in own(mine, project)] == [None, 40_000]
+
+    judge(mine, lease, active_ms=52_000, comment="again", revise=True)
+    (revised,) = own(mine, project, assignment_id=lease["id"])
+    assert (revised["revision"], revised["active_ms"]) == (2, 52_000)
+
+
 def test_a_search_waits_among_what_takes_long(light_service: Service) -> None:
     api = light_service.client()
     project = api.post("/projects", json={"name": "p"}).json()["id"]

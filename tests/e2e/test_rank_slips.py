@@ -30,3 +30,22 @@ def test_a_double_click_judges_one_comparison(workshop: Workshop, open_page: Ope
     kept = wait_for_judgments(workshop, project, 2)
     assert sorted(len(one["tiers"]) for one in kept) == [1, 2]
     assert len(judgments(workshop, project)) == 2
+
+
+def test_a_revision_adds_to_the_time_that_the_judgment_took(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Time")
+    workshop.comparisons(project, 1)
+    lease = workshop.post(f"/projects/{project}/assignments", {})
+    an_hour = {"verdict": "all_bad", "active_ms": 3_600_000}
+    workshop.post(f"/assignments/{lease['id']}/judgment", an_hour)
+    page = open_page(f"/projects/{project}/mine")
+    page.get_by_role("link", name="Revise").click()
+    shown(page)
+    page.keyboard.type("abcd")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Revised: A > B > C > D.")).to_be_visible()
+    (judgment,) = judgments(workshop, project)
+    assert judgment["revision"] == 2
+    assert 3_600_000 <= judgment["active_ms"] < 7_200_000

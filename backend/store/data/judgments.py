@@ -269,6 +269,7 @@ def _own_answers(session: Session, rows: Sequence[Judgment]) -> list[OwnJudgment
             assignment_id=row.assignment_id,
             comparison=shown[row.assignment_id],
             review_reason=row.review_reason,
+            active_ms=row.active_ms,
             earlier=earlier[_line(row)][1 : 1 + MOST_EARLIER],
         )
         for row in rows

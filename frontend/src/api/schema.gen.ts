@@ -269,7 +269,7 @@ export interface components {
         AssignmentBody: {
             /**
              * Held
-             * @description Assignments that the client still has at hand; null = always lease a new one.
+             * @description Assignments that the client still has at hand; null = always lease a new one. Leases of 8 hours that are not among them come back only with `offline`.
              */
             held?: string[] | null;
             /**
@@ -2325,6 +2325,11 @@ export interface components {
             comparison: components["schemas"]["AssignedComparison"];
             /** @description Why it is kept for review and does not count; null = it counts. */
             review_reason: components["schemas"]["ReviewReason"] | null;
+            /**
+             * Active Ms
+             * @description Milliseconds that its annotator spent on it, revisions included, as the client counted them; null = not counted.
+             */
+            active_ms: number | null;
             /**
              * Earlier
              * @description The revisions before this one, the newest first; at most 20.

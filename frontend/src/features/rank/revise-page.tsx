@@ -14,6 +14,7 @@ import { isText, read, remove, write } from "@/lib/storage";
 import { useGo } from "@/lib/address/use-go";
 import { useProjectId } from "@/lib/address/use-project";
 
+import { keepSpent, spentOn } from "./active-time";
 import { Comparison, type ComparisonProps } from "./comparison";
 import { dropDraft, keepDraft } from "./leases/drafts";
 import { UnsentNotes } from "./outbox/unsent";
@@ -150,6 +151,12 @@ function wordOfStored(key: string): string | null {
   return fate === "reviewed" ? FATE_WORDS.reviewed : null;
 }
 
+/** The time goes on, too: this browser may know none of it, or the part that was not sent. */
+function begin(judgment: OwnJudgment, shown: Assignment): void {
+  keepDraft(shown.id, rankingOf(judgment, shown.presented_order));
+  keepSpent(shown.id, Math.max(spentOn(shown.id), judgment.active_ms ?? 0));
+}
+
 function Revision(props: {
   projectId: string;
   judgment: OwnJudgment;
@@ -160,7 +167,7 @@ function Revision(props: {
     const shown = assignmentOf(judgment);
     // After a reload one goes on; else one begins with what was said last.
     const isGoingOn = read(sessionStorage, REVISING, isText) === judgment.id;
-    if (!isGoingOn) keepDraft(shown.id, rankingOf(judgment, shown.presented_order));
+    if (!isGoingOn) begin(judgment, shown);
     write(sessionStorage, REVISING, judgment.id);
     return shown;
   });
