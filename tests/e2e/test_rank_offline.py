@@ -107,6 +107,68 @@ def test_a_skip_given_offline_is_kept_and_sent_later(
     forget(open_page, OFFLINE)
 
 
+# Sets the clock of leases that were taken offline back, in the browser's database.
+_END_LEASES = """() => new Promise((resolve, reject) => {
+  const opening = indexedDB.open("podium");
+  opening.onerror = () => reject(opening.error);
+  opening.onsuccess = () => {
+    const transaction = opening.result.transaction("leases", "readwrite");
+    const leases = transaction.objectStore("leases");
+    leases.getAll().onsuccess = ({ target }) => {
+      for (const lease of target.result) {
+        lease.assignment.expires_at = "2026-01-01T00:00:00Z";
+        leases.put(lease);
+      }
+    };
+    transaction.oncomplete = () => { opening.result.close(); resolve(); };
+  };
+})"""
+_COUNT_LEASES = """() => new Promise((resolve) => {
+  const opening = indexedDB.open("podium");
+  opening.onsuccess = () => {
+    const leases = opening.result.transaction("leases").objectStore("leases");
+    leases.count().onsuccess = ({ target }) => { opening.result.close(); resolve(target.result); };
+  };
+})"""
+
+
+def test_leases_of_yesterday_are_no_longer_offline(workshop: Workshop, open_page: OpenPage) -> None:
+    project = workshop.new_project("Yesterday")
+    workshop.comparisons(project, 12)
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    page.get_by_role("button", name="Take ten offline").click()
+    expect(page.get_by_text("10 comparisons offline until")).to_be_visible()
+    page.goto("/projects")
+    page.evaluate(_END_LEASES)
+    page.evaluate("() => sessionStorage.clear()")
+
+    page.goto(f"/projects/{project}/rank")
+    shown(page)
+    expect(page.get_by_text("10 comparisons offline")).to_have_count(0)
+    wait_until(lambda: page.evaluate(_COUNT_LEASES) == 0, "they are forgotten")
+
+
+def test_what_another_device_took_offline_is_ranked_here_only_by_purpose(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Phone and laptop")
+    workshop.comparisons(project, 11)
+    phone = open_page(f"/projects/{project}/rank", width=390, height=844)
+    shown(phone)
+    phone.get_by_role("button", name="Take ten offline").click()
+    expect(phone.get_by_text("10 comparisons offline until")).to_be_visible()
+    laptop = open_page(f"/projects/{project}/rank")
+    shown(laptop)
+    laptop.keyboard.type("abcd")
+    laptop.keyboard.press("Enter")
+    expect(laptop.get_by_text("You hold 10 comparisons in another tab")).to_be_visible()
+
+    laptop.get_by_role("button", name="Rank them here").click()
+    expect(laptop.get_by_text("10 comparisons offline until")).to_be_visible()
+    shown(laptop)
+
+
 def test_what_was_taken_back_can_be_skipped(workshop: Workshop, open_page: OpenPage) -> None:
     project = workshop.new_project("Taken back")
     workshop.comparisons(project, 2, ("yes", "no"))

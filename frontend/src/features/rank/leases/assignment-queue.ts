@@ -11,12 +11,13 @@ import { releaseAssignments, takeAssignment } from "@/api/assignments";
 import { Problem } from "@/api/client";
 import type { Assignment } from "@/api/types";
 import { loadForOffline } from "@/components/text/late/parts";
-import { read, write } from "@/lib/storage";
+import { read, remove, write } from "@/lib/storage";
+import { useNewest } from "@/lib/use-newest";
 import { whenBack } from "@/lib/when-back";
 
 import { outbox } from "../outbox/browser-outbox";
 import { hasDraft } from "./drafts";
-import { joined } from "./joined";
+import { endOf, joined } from "./joined";
 import { useKeepAlive } from "./keep-alive";
 import { dropOffline, keepOffline, offlineLeases } from "./offline-leases";
 import { OtherTabs } from "./other-tabs";
@@ -54,8 +55,16 @@ export const hasBegun = (projectId: string, userId: string): boolean =>
     hasDraft(id),
   );
 
-const without = (ids: ReadonlySet<string>, gone: string): ReadonlySet<string> =>
+const minus = (ids: ReadonlySet<string>, gone: string): ReadonlySet<string> =>
   new Set([...ids].filter((id) => id !== gone));
+
+type Ends = ReadonlyMap<string, number>;
+
+const endsOf = (leases: readonly Assignment[]): Ends =>
+  new Map(leases.map((one) => [one.id, endOf(one)]));
+
+const without = (ends: Ends, ...gone: readonly string[]): Ends =>
+  new Map([...ends].filter(([id]) => !gone.includes(id)));
 
 export interface AssignmentQueue {
   readonly current: Assignment | undefined;
@@ -83,7 +92,8 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   const [leased, setLeased] = useState(() =>
     usable(read(sessionStorage, key, isAssignments) ?? []),
   );
-  const [offlineIds, setOfflineIds] = useState<ReadonlySet<string>>(new Set());
+  // Those taken for work offline, with the ends of these leases.
+  const [offlineEnds, newestOffline, setOffline] = useNewest<Ends>(() => new Map());
   const [lost, setLost] = useState<ReadonlySet<string>>(new Set());
   // The comparison that was on screen when its lease ended with nobody there.
   const [taken, setTaken] = useState<string | null>(null);
@@ -97,7 +107,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   const isTouched = useTouched(leased[0]?.id);
   const keepAlive = useKeepAlive({
     projectId,
-    leases: leased.filter(({ id }) => !offlineIds.has(id) && !lost.has(id) && id !== reopenedId()),
+    leases: leased.filter(({ id }) => !offlineEnds.has(id) && !lost.has(id) && id !== reopenedId()),
     onRenewed: (lease) => setLeased((now) => now.map((one) => (one.id === lease.id ? lease : one))),
     onLost: (id) => {
       setLost((now) => new Set(now).add(id));
@@ -118,18 +128,21 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
       if (isGone) return;
       const elsewhere = new Set(others.held);
       const free = (one: Assignment) => !elsewhere.has(one.id);
-      setOfflineIds(new Set(offline.map((one) => one.id)));
-      setLeased((now) => usable(joined(now, offline).filter(free)));
+      const lasting = usable(offline);
+      for (const one of offline) if (!lasting.includes(one)) void dropOffline(one.id);
+      setOffline(endsOf(lasting));
+      setLeased((now) => usable(joined(now, lasting).filter(free)));
       setReady(true);
     });
     return () => {
       isGone = true;
       others.close();
     };
-  }, [projectId, userId]);
+  }, [projectId, userId, setOffline]);
 
   useEffect(() => {
-    write(sessionStorage, key, leased);
+    // Without room for these, the older list would bring back what is judged.
+    if (!write(sessionStorage, key, leased)) remove(sessionStorage, key);
     if (isReady) tabs.current?.hold(leased.map((one) => one.id));
   }, [key, leased, isReady]);
 
@@ -144,15 +157,21 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
         if (next === null) return setExhausted(true);
         failuresRef.current = 0;
         keepAlive.granted(next);
+        // Granted anew after its hours offline, it is a lease as any other, to be renewed. One that
+        // was taken offline while this answer was on its way lasts longer.
+        if ((newestOffline().get(next.id) ?? Infinity) < endOf(next)) {
+          setOffline(without(newestOffline(), next.id));
+          void dropOffline(next.id);
+        }
         // Granted anew, the same comparison has a lease again.
-        setLost((now) => without(now, next.id));
+        setLost((now) => minus(now, next.id));
         setLeased((now) => joined(now, [next]));
       })
       .catch((problem: unknown) => {
         isFetching.current = false;
         setError(problem);
       });
-  }, [projectId, leased, isExhausted, error, isReady, keepAlive]);
+  }, [projectId, leased, isExhausted, error, isReady, keepAlive, newestOffline, setOffline]);
 
   const advance = useCallback((id: string) => {
     setTaken(null);
@@ -168,7 +187,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   }, []);
   useRecovery(error, failuresRef, retry);
 
-  const offline = leased.filter((one) => offlineIds.has(one.id));
+  const offline = leased.filter((one) => offlineEnds.has(one.id));
   const takeOffline = async () => {
     await loadForOffline().catch(refuseUnready);
     const held = new Set(offline.map((one) => one.id));
@@ -186,8 +205,8 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
         continue;
       }
       held.add(next.id);
-      setLost((now) => without(now, next.id));
-      setOfflineIds((now) => new Set(now).add(next.id));
+      setLost((now) => minus(now, next.id));
+      setOffline(new Map(newestOffline()).set(next.id, endOf(next)));
       setLeased((now) => joined(now, [next]));
     }
   };
@@ -198,7 +217,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
     await Promise.all(offline.map((one) => dropOffline(one.id)));
     const gone = new Set(back.map((one) => one.id));
     keepAlive.givenBack(gone);
-    setOfflineIds((now) => new Set([...now].filter((id) => !listed.has(id))));
+    setOffline(without(newestOffline(), ...listed));
     // What somebody has come to or begun meanwhile stays: its lease is renewed again.
     const isKept = (one: Assignment, place: number) =>
       place === 0 || hasDraft(one.id) || !gone.has(one.id);

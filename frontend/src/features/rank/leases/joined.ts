@@ -1,7 +1,8 @@
 /** Leases at hand and those that were granted since, as one list; pure. */
 import type { Assignment } from "@/api/types";
 
-const endOf = (lease: Assignment) => Date.parse(lease.expires_at);
+/** Until when a lease lasts, in ms. */
+export const endOf = (lease: Assignment) => Date.parse(lease.expires_at);
 
 /**
  * Each comparison once, at the place where it was. Of two leases on it the one that ends later is the
