@@ -35,6 +35,10 @@ others.onmessage = () => void outbox.reload();
 window.addEventListener("storage", () => void outbox.reload());
 
 window.addEventListener("pagehide", () => outbox.part());
+// A laptop that is closed or a phone that is locked may never hear that its page has ended.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) outbox.letGo();
+});
 
 /** What this person sees: nothing of whoever used the tab before. */
 export function useOutbox(userId: string) {
