@@ -146,7 +146,8 @@ const assignmentOf = (judgment: OwnJudgment): Assignment => ({
 /** What became of a revision that Podium has stored; null while it waits, and if it was refused. */
 function wordOfStored(key: string): string | null {
   const { all: items, status, reviewed, heldKey } = outbox;
-  const fate = fateOf(key, { items, status, reviewed, heldKey });
+  const endOf = (one: string) => outbox.endOf(one);
+  const fate = fateOf(key, { items, status, reviewed, heldKey, endOf });
   if (fate === "sent") return "Revised";
   return fate === "reviewed" ? FATE_WORDS.reviewed : null;
 }

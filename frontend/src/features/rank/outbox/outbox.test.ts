@@ -127,6 +127,7 @@ describe("the outbox", () => {
     box.add(unsent("1"));
     await becomes(() => box.all[0]?.refusal?.startsWith("You can no longer judge"), true);
     await box.discard("1");
+    expect(box.endOf("1")).toBe("discarded");
     expect([box.all, (await make()).all]).toEqual([[], []]);
   });
 

@@ -28,6 +28,9 @@ export interface Server {
   readonly whoAmI: () => Promise<string>;
 }
 
+/** Discarded in this tab; by another tab it was discarded or sent again, nobody knows which. */
+export type End = "discarded" | "elsewhere";
+
 /** A judgment that the server keeps for review, and why it does not count. */
 export interface Reviewed {
   readonly item: UnsentJudgment;
@@ -72,6 +75,8 @@ export class Outbox {
   private readonly homeless = new Set<string>();
   /** Keys of what this tab has sent or discarded: a read that began earlier may still find them. */
   private readonly gone = new Set<string>();
+  /** How what was refused has ended, by key. */
+  private readonly ends = new Map<string, End>();
   /** Assignments that this tab has judged or skipped: a second Enter or click says nothing new. */
   private readonly submitted = new Set<string>();
   /** Keys of what this tab holds back: no other tab takes it back, which may be closed and send it. */
@@ -111,7 +116,10 @@ export class Outbox {
     // Another tab has discarded what was refused and is no longer kept, or has sent it: then its
     // comparison is not shown again.
     for (const { key, assignmentId, refusal } of this.items)
-      if (refusal !== null && !found.has(key)) this.submitted.delete(assignmentId);
+      if (refusal !== null && !found.has(key)) {
+        this.submitted.delete(assignmentId);
+        this.ends.set(key, "elsewhere");
+      }
     this.items = inOrder(found.values());
     this.tell();
     this.lookAgain();
@@ -136,6 +144,11 @@ export class Outbox {
   /** What this tab has sent and the server keeps for review, until it was read. */
   get reviewed(): readonly Reviewed[] {
     return this.inReview;
+  }
+
+  /** How what was refused has ended; null for what was not, and for what the server took after all. */
+  endOf(key: string): End | null {
+    return this.ends.get(key) ?? null;
   }
 
   /** Whether some are kept by this tab alone. */
@@ -247,6 +260,7 @@ export class Outbox {
   async discard(key: string): Promise<void> {
     for (const item of this.items.filter((one) => one.key === key)) {
       this.submitted.delete(item.assignmentId);
+      this.ends.set(key, "discarded");
       await this.forget(item);
     }
   }

@@ -1,20 +1,24 @@
 /** What has become of a judgment or a skip that was submitted; pure. */
-import type { OutboxStatus, Reviewed } from "../outbox/outbox";
+import type { End, OutboxStatus, Reviewed } from "../outbox/outbox";
 import type { Unsent } from "../outbox/unsent-item";
 
-export type Fate = "held" | "sending" | "waiting" | "refused" | "reviewed" | "sent";
+export type Fate = "held" | "sending" | "waiting" | "refused" | "reviewed" | "sent" | End;
 
 export interface Outgoing {
   readonly items: readonly Unsent[];
   readonly status: OutboxStatus;
   readonly reviewed: readonly Reviewed[];
   readonly heldKey: string | null;
+  /** How what was refused has ended. */
+  readonly endOf: (key: string) => End | null;
 }
 
-export function fateOf(key: string, { items, status, reviewed, heldKey }: Outgoing): Fate {
+export function fateOf(key: string, outgoing: Outgoing): Fate {
+  const { items, status, reviewed, heldKey, endOf } = outgoing;
   const item = items.find((one) => one.key === key);
   if (key === heldKey) return "held";
-  if (item === undefined) return reviewed.some((one) => one.item.key === key) ? "reviewed" : "sent";
+  if (item === undefined && reviewed.some((one) => one.item.key === key)) return "reviewed";
+  if (item === undefined) return endOf(key) ?? "sent";
   if (item.refusal !== null) return "refused";
   return status === "offline" || status === "signed-out" ? "waiting" : "sending";
 }
@@ -23,5 +27,6 @@ export function fateOf(key: string, { items, status, reviewed, heldKey }: Outgoi
 export const FATE_WORDS = {
   waiting: "Not sent yet",
   refused: "Not accepted",
+  discarded: "Discarded",
   reviewed: "Kept for review",
 } as const;

@@ -3,7 +3,7 @@ import "./sent-word.css";
 
 import { labelOfKey } from "../ranking/press";
 import { useKeymap } from "../keys/keymap-store";
-import { useOutbox } from "../outbox/browser-outbox";
+import { outbox, useOutbox } from "../outbox/browser-outbox";
 import { FATE_WORDS, fateOf } from "./fate";
 import { HOLD_MS, type Told } from "./use-submission";
 
@@ -15,14 +15,17 @@ function useWord(told: Told | null, userId: string): { seen: string; heard: stri
   if (told === null) return settled("");
   const { key, words } = told;
   if (key === null) return settled(`${words}.`);
-  const fate = fateOf(key, outgoing);
+  const fate = fateOf(key, { ...outgoing, endOf: (one) => outbox.endOf(one) });
   switch (fate) {
     case "held":
       return settled(`${words}: sent in ${HOLD_MS / 1000} seconds. ${undo} takes it back.`);
     case "sending":
       return { seen: `Sending: ${words}`, heard: "" };
+    case "elsewhere":
+      return settled("");
     case "refused":
-      return settled(`${FATE_WORDS.refused}: ${words}.`);
+    case "discarded":
+      return settled(`${FATE_WORDS[fate]}: ${words}.`);
     default:
       return settled(`${{ ...FATE_WORDS, sent: "Sent" }[fate]}: ${words}. ${undo} undoes.`);
   }
