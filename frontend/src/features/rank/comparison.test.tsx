@@ -23,13 +23,21 @@ const assignment = (count: number, ...criteria: string[]): Assignment => ({
 });
 
 let sent: string[] = [];
+let skipped: string[] = [];
 let reopened = 0;
 const ground = document.createElement("div");
 let page: ReturnType<typeof createRoot>;
 
 beforeEach(() => {
   Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
-  // jsdom lays nothing out.
+  // jsdom knows no modal windows.
+  HTMLDialogElement.prototype.showModal = function showModal() {
+    this.open = true;
+  };
+  HTMLDialogElement.prototype.close = function close() {
+    this.open = false;
+  };
+  // It lays nothing out.
   Element.prototype.scrollIntoView = () => undefined;
   globalThis.ResizeObserver = class {
     observe() {}
@@ -38,7 +46,7 @@ beforeEach(() => {
   };
   localStorage.clear();
   document.body.append(ground);
-  [sent, reopened] = [[], 0];
+  [sent, skipped, reopened] = [[], [], 0];
   lastSaid.forget();
   page = createRoot(ground);
 });
@@ -56,7 +64,7 @@ function show(shown: Assignment): void {
             assignment={shown}
             onReopen={() => (reopened += 1)}
             onSubmit={(_, ranking) => sent.push(wordsOf(ranking))}
-            onSkip={() => undefined}
+            onSkip={(_, reason) => skipped.push(reason)}
           />
         </QueryClientProvider>
       </StrictMode>,
@@ -121,17 +129,28 @@ it("looks as many responses further as there were arrows, and shows all again af
 });
 
 it("gives a window the keys that follow the one that opens it", () => {
-  HTMLDialogElement.prototype.showModal = function showModal() {
-    this.open = true;
-  };
-  HTMLDialogElement.prototype.close = function close() {
-    this.open = false;
-  };
   show(assignment(4));
   inOneTask("a", "b", "s", "1", "Enter");
   expect(sent).toEqual([]);
   const ranks = [...ground.querySelectorAll(".resp .rank")].map((rank) => rank.textContent);
   expect(ranks).toEqual(["1st", "2nd", "unranked", "unranked"]);
+});
+
+it("skips by a digit of any keyboard, and by nothing that was pressed beside it", () => {
+  show(assignment(4));
+  inOneTask("s");
+  const press = (key: string, more: KeyboardEventInit = {}) => {
+    const init = { key, bubbles: true, cancelable: true, ...more };
+    act(() => document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", init)));
+  };
+  // Enter presses the button that has the focus: here none has.
+  expect(document.activeElement?.getAttribute("aria-label")).toBe("Why you skip it");
+  press("Enter", { code: "Enter" });
+  press("1", { code: "Digit1", ctrlKey: true });
+  press("9", { code: "Digit9" });
+  expect(skipped).toEqual([]);
+  press("é", { code: "Digit2" });
+  expect(skipped).toEqual(["too long for now"]);
 });
 
 it("forgets a draft whose moves are all undone", () => {

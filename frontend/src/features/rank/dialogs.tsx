@@ -1,6 +1,6 @@
 /** The small windows of the ranking page: skip, note, difference, guidelines. */
 import { useQuery } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 
 import { projectQuery } from "@/api/projects";
 import { Dialog } from "@/components/dialog";
@@ -9,6 +9,7 @@ import { Loaded } from "@/components/states";
 
 import { diff, isCut, MOST_WORDS } from "./diff";
 import { Pieces } from "./pieces";
+import { digitOfKey, pressOf } from "./ranking/press";
 import { letterOf } from "./ranking/ranking";
 
 // Why somebody else should judge it; what is wrong with the comparison itself is "cannot judge".
@@ -20,7 +21,20 @@ const SKIP_REASONS = [
   "other",
 ];
 
+/** The digit of a key, on every keyboard; with Ctrl, Alt or Meta it is the browser's. */
+const digitOf = (event: KeyboardEvent): number | null =>
+  event.ctrlKey || event.metaKey || event.altKey ? null : digitOfKey(pressOf(event));
+
 export function SkipDialog(props: { onSkip: (reason: string) => void; onClose: () => void }) {
+  const reasons = useRef<HTMLDivElement>(null);
+  // No reason has the focus: Enter, which has just submitted the last comparison, must not skip this.
+  useEffect(() => reasons.current?.focus(), []);
+  const choose = (event: KeyboardEvent) => {
+    const reason = SKIP_REASONS[(digitOf(event) ?? 0) - 1];
+    if (reason === undefined || event.repeat) return;
+    event.preventDefault();
+    props.onSkip(reason);
+  };
   return (
     <Dialog title="Skip this comparison" onClose={props.onClose}>
       <p className="muted">
@@ -29,10 +43,11 @@ export function SkipDialog(props: { onSkip: (reason: string) => void; onClose: (
       </p>
       <div
         className="row"
-        onKeyDown={(event) => {
-          const reason = SKIP_REASONS[Number(event.key) - 1];
-          if (reason !== undefined) props.onSkip(reason);
-        }}
+        ref={reasons}
+        role="group"
+        aria-label="Why you skip it"
+        tabIndex={-1}
+        onKeyDown={(event) => choose(event.nativeEvent)}
       >
         {SKIP_REASONS.map((reason, place) => (
           <button type="button" key={reason} className="btn" onClick={() => props.onSkip(reason)}>

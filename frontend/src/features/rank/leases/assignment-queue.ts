@@ -39,9 +39,8 @@ const leasedKey = (projectId: string, userId: string) => `podium.held.${projectI
 
 const unsentIds = () => outbox.all.map((item) => item.assignmentId);
 
-/** Those that last, or whose cards somebody has placed already. */
-function usable(leases: readonly Assignment[]): Assignment[] {
-  const reopened = reopenedId();
+/** Those that last, or whose cards somebody has placed already; `reopened` is judged and shown again. */
+function usable(leases: readonly Assignment[], reopened: string | null): Assignment[] {
   const judged = new Set(unsentIds().filter((id) => id !== reopened));
   const soon = Date.now() + EXPIRY_MARGIN_MS;
   return leases.filter(
@@ -90,7 +89,7 @@ export interface AssignmentQueue {
 export function useAssignmentQueue(projectId: string, userId: string): AssignmentQueue {
   const key = leasedKey(projectId, userId);
   const [leased, setLeased] = useState(() =>
-    usable(read(sessionStorage, key, isAssignments) ?? []),
+    usable(read(sessionStorage, key, isAssignments) ?? [], reopenedId(projectId, userId)),
   );
   // Those taken for work offline, with the ends of these leases.
   const [offlineEnds, newestOffline, setOffline] = useNewest<Ends>(() => new Map());
@@ -105,9 +104,10 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   const tabs = useRef<OtherTabs>(null);
 
   const isTouched = useTouched(leased[0]?.id);
+  const reopened = reopenedId(projectId, userId);
   const keepAlive = useKeepAlive({
     projectId,
-    leases: leased.filter(({ id }) => !offlineEnds.has(id) && !lost.has(id) && id !== reopenedId()),
+    leases: leased.filter(({ id }) => !offlineEnds.has(id) && !lost.has(id) && id !== reopened),
     onRenewed: (lease) => setLeased((now) => now.map((one) => (one.id === lease.id ? lease : one))),
     onLost: (id) => {
       setLost((now) => new Set(now).add(id));
@@ -128,10 +128,11 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
       if (isGone) return;
       const elsewhere = new Set(others.held);
       const free = (one: Assignment) => !elsewhere.has(one.id);
-      const lasting = usable(offline);
+      const shownAgain = reopenedId(projectId, userId);
+      const lasting = usable(offline, shownAgain);
       for (const one of offline) if (!lasting.includes(one)) void dropOffline(one.id);
       setOffline(endsOf(lasting));
-      setLeased((now) => usable(joined(now, lasting).filter(free)));
+      setLeased((now) => usable(joined(now, lasting).filter(free), shownAgain));
       setReady(true);
     });
     return () => {

@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 
 import type { Assignment } from "@/api/types";
 import { randomId } from "@/lib/random-id";
+import { useNewest } from "@/lib/use-newest";
 
 import type { AssignmentQueue } from "../leases/assignment-queue";
 import { dropDraft, keepDraft } from "../leases/drafts";
@@ -14,8 +15,10 @@ import { judgmentOf, undecided, wordsOf, type Ranking } from "../ranking/ranking
 /** A single key sends of two responses: for so long it can be taken back as if it had not been. */
 export const HOLD_MS = 3000;
 
+const ALREADY = "You had judged or skipped that comparison before, so nothing was sent";
+
 export interface Told {
-  /** Of the judgment in the outbox; null once it was reopened. */
+  /** Of the judgment in the outbox; null once it was reopened, and for what Undo does not concern. */
   readonly key: string | null;
   readonly words: string;
 }
@@ -52,12 +55,20 @@ export function put(
 }
 
 export function useSubmission(author: Author, queue: Pick<AssignmentQueue, "advance" | "reopen">) {
-  const [last, setLast] = useState<Submitted | null>(null);
+  const { projectId, userId } = author;
+  const [last, newestLast, setLast] = useNewest<Submitted | null>(() => null);
   const [told, setTold] = useState<Told | null>(null);
-  const [reopened, setReopened] = useState(reopenedId);
+  const [reopened, setReopened] = useState(() => reopenedId(projectId, userId));
   const become = (id: string | null) => {
     setReopened(id);
-    keepReopened(id);
+    keepReopened(projectId, userId, id);
+  };
+  /** It was judged or skipped before and is on screen still: the page goes on without it. */
+  const pass = ({ id }: Assignment) => {
+    dropDraft(id);
+    queue.advance(id);
+    // A second Enter may come before the next comparison is drawn: that needs no words.
+    if (newestLast()?.assignment.id !== id) setTold({ key: null, words: ALREADY });
   };
 
   // Whoever leaves the page takes nothing back.
@@ -67,7 +78,7 @@ export function useSubmission(author: Author, queue: Pick<AssignmentQueue, "adva
     const revise = reopened === assignment.id;
     const holdMs = ranking.count === 2 ? HOLD_MS : 0;
     const key = put(author, assignment, { ranking, activeMs, revise, holdMs });
-    if (key === null) return;
+    if (key === null) return pass(assignment);
     become(null);
     setLast({ key, revise, assignment, ranking });
     setTold({ key, words: wordsOf(ranking) });
@@ -90,9 +101,9 @@ export function useSubmission(author: Author, queue: Pick<AssignmentQueue, "adva
     outbox.letGo();
     const about = aboutOf(assignment);
     const skipped = { ...author, assignmentId: assignment.id, key: randomId(), about };
-    if (!outbox.add({ ...skipped, skip: { reason } })) return;
+    if (!outbox.add({ ...skipped, skip: { reason } })) return pass(assignment);
     dropDraft(assignment.id);
-    setTold(null);
+    setTold({ key: null, words: `Skipped: ${reason}` });
     queue.advance(assignment.id);
   };
   return { submit, skip, reopen: last === null ? null : reopen, reopened, told };
