@@ -5,12 +5,36 @@ export interface Split {
   readonly answer: string;
 }
 
-/** Chat templates often end with the opening tag, so that a response has the closing one alone. */
-const CLOSED = /^\s*(?:<think(?:ing)?>)?([\s\S]*?)(?<!`)<\/think(?:ing)?>/i;
-const NEVER_CLOSED = /^\s*<think(?:ing)?>([\s\S]*)$/i;
+const OPENING = /<think(?:ing)?>/i;
+const OPENING_FIRST = /^<think(?:ing)?>/i;
+/** In backticks it is a word about the tag. */
+const CLOSING = /(?<!`)<\/think(?:ing)?>/i;
+const FENCE = /^ {0,3}(?:```|~~~)/gm;
 
+/** However long the text is, each step reads it once. */
 export function splitThinking(text: string): Split {
-  const found = CLOSED.exec(text) ?? NEVER_CLOSED.exec(text);
-  if (found === null) return { thinking: null, answer: text };
-  return { thinking: (found[1] ?? "").trim(), answer: text.slice(found[0].length).trim() };
+  const said = text.trimStart();
+  const opened = OPENING_FIRST.exec(said)?.[0] ?? null;
+  const inside = said.slice(opened?.length ?? 0);
+  const closing = CLOSING.exec(inside);
+  if (closing === null)
+    return opened === null ? whole(text) : { thinking: inside.trim(), answer: "" };
+  const thinking = inside.slice(0, closing.index);
+  if (opened === null && !isReasoning(thinking)) return whole(text);
+  return {
+    thinking: thinking.trim(),
+    answer: inside.slice(closing.index + closing[0].length).trim(),
+  };
+}
+
+const whole = (text: string): Split => ({ thinking: null, answer: text });
+
+/**
+ * Whether what stands before a closing tag is what a model thought: chat templates often end with the
+ * opening tag, so that a response has the closing one alone. An answer about such tags has both, or
+ * shows them as code.
+ */
+function isReasoning(before: string): boolean {
+  const fences = before.match(FENCE)?.length ?? 0;
+  return !OPENING.test(before) && fences % 2 === 0;
 }
