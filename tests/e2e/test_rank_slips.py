@@ -138,6 +138,6 @@ def test_pulling_down_or_swiping_back_does_not_leave_a_ranking(
     shown(page)
     behaviour = "() => getComputedStyle(document.documentElement).overscrollBehavior"
     assert page.evaluate(behaviour) == "none"
-    page.get_by_role("link", name="Mine").first.click()
+    page.goto(f"/projects/{project}/mine")
     expect(page.get_by_text("You have not judged anything yet")).to_be_visible()
     assert page.evaluate(behaviour) == "auto"

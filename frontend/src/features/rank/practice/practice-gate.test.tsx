@@ -2,7 +2,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
-import { expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import type * as Practice from "@/api/practice";
 import { practiceQuery } from "@/api/practice";
@@ -40,32 +40,57 @@ const STATE = {
   },
 } as unknown as PracticeState;
 
-it("sends one answer, though two keys come before its score", async () => {
+const ground = document.createElement("div");
+let page: ReturnType<typeof createRoot>;
+
+beforeEach(() => {
   Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
   globalThis.ResizeObserver = class {
     observe() {}
     unobserve() {}
     disconnect() {}
   };
-  const ground = document.createElement("div");
-  document.body.append(ground);
-  const page = createRoot(ground);
-  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
-  client.setQueryData(practiceQuery("prj_1").queryKey, STATE);
+  localStorage.clear();
   vi.stubGlobal("fetch", () => new Promise(() => undefined));
+  document.body.append(ground);
+  page = createRoot(ground);
+});
+afterEach(() => act(() => page.unmount()));
+
+function show(userId: string, state: PracticeState): void {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
+  client.setQueryData(practiceQuery("prj_1").queryKey, state);
   act(() =>
     page.render(
       <QueryClientProvider client={client}>
-        <PracticeGate projectId="prj_1" userId="usr_1">
+        <PracticeGate key={userId} projectId="prj_1" userId={userId}>
           <p>Passed</p>
         </PracticeGate>
       </QueryClientProvider>,
     ),
   );
-  for (const key of ["b", "a"])
-    await act(async () => {
-      document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-    });
+}
+
+const press = (key: string) =>
+  act(async () => {
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  });
+const ranks = () => [...ground.querySelectorAll(".resp .rank")].map((rank) => rank.textContent);
+
+it("sends one answer, though two keys come before its score", async () => {
+  show("usr_1", STATE);
+  for (const key of ["b", "a"]) await press(key);
   expect(answered).toEqual([[["rsp_b"], ["rsp_a"]]]);
-  act(() => page.unmount());
+});
+
+it("keeps what somebody has placed from who practises next in the same browser", async () => {
+  const three = structuredClone(STATE);
+  three.next?.comparison.responses.push({ id: "rsp_c", content: "Other." });
+  show("usr_1", three);
+  await press("c");
+  expect(ranks()).toEqual(["unranked", "unranked", "1st"]);
+  show("usr_2", three);
+  expect(ranks()).toEqual(["unranked", "unranked", "unranked"]);
+  show("usr_1", three);
+  expect(ranks()).toEqual(["unranked", "unranked", "1st"]);
 });

@@ -40,6 +40,7 @@ export function PracticeGate(props: { projectId: string; userId: string; childre
     <Task
       key={state.next.comparison.id}
       projectId={projectId}
+      userId={props.userId}
       state={state}
       task={state.next}
       onAnswered={keepUnread}
@@ -47,10 +48,10 @@ export function PracticeGate(props: { projectId: string; userId: string; childre
   );
 }
 
-/** A practice comparison is shown as any other; its draft has a name of its own. */
-const assignmentOf = (task: PracticeTask, attempt: number): Assignment => ({
+/** Shown as any other comparison; everybody's draft of it has a name of its own in a shared browser. */
+const assignmentOf = (task: PracticeTask, attempt: number, userId: string): Assignment => ({
   ...task,
-  id: `practice.${attempt}.${task.comparison.id}`,
+  id: `practice.${userId}.${attempt}.${task.comparison.id}`,
   expires_at: "",
 });
 
@@ -58,11 +59,13 @@ const idsOf = (task: PracticeTask) => task.comparison.responses.map(({ id }) => 
 
 function Task(props: {
   projectId: string;
+  userId: string;
   state: PracticeState;
   task: PracticeTask;
   onAnswered: (unread: Unread) => void;
 }) {
   const { projectId, state, task } = props;
+  const assignment = assignmentOf(task, state.attempt, props.userId);
   const client = useQueryClient();
   const [isStarted, setStarted] = useState(state.answered > 0);
   // The first answer counts, so no other may be shown beside what it scored.
@@ -74,7 +77,7 @@ function Task(props: {
         revise: false,
       }),
     onSuccess: (feedback, ranking) => {
-      dropDraft(assignmentOf(task, state.attempt).id);
+      dropDraft(assignment.id);
       props.onAnswered({ task, ranking, feedback });
       client.setQueryData(practiceQuery(projectId).queryKey, feedback.state);
     },
@@ -102,7 +105,7 @@ function Task(props: {
       <Refused asked={{ ...answering, mutate: answer }} />
       <Comparison
         projectId={projectId}
-        assignment={assignmentOf(task, state.attempt)}
+        assignment={assignment}
         onReopen={null}
         onSubmit={(_, ranking) => answer(ranking)}
         onSkip={null}
