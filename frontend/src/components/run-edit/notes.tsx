@@ -5,6 +5,7 @@ import { useId, useState } from "react";
 
 import type { Run } from "@/api/types";
 import { Icon } from "@/components/icons";
+import { keepFocus } from "@/components/kept-focus";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { Markdown } from "@/components/text/markdown";
@@ -17,7 +18,18 @@ const LONGEST = 10_000;
 /** From here on it is said how much room is left. */
 const NEARLY = 9000;
 
-export function Notes({ run, mayChange }: { run: Run; mayChange: boolean }) {
+interface NotesProps {
+  readonly run: Run;
+  readonly mayChange: boolean;
+}
+
+export const Notes = (props: NotesProps) => (
+  <div className="notes-area" ref={keepFocus}>
+    <ReadOrWritten {...props} />
+  </div>
+);
+
+function ReadOrWritten({ run, mayChange }: NotesProps) {
   const [isWriting, setWriting] = useState(false);
   const notes = run.notes ?? "";
   if (isWriting) return <NotesForm run={run} onClose={() => setWriting(false)} />;

@@ -5,6 +5,7 @@ import { useState } from "react";
 import type { SavedView } from "@/api/types";
 import { changeView, deleteView, viewsKey } from "@/api/views";
 import { Dialog } from "@/components/dialog";
+import { keepFocus } from "@/components/kept-focus";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { Ago } from "@/components/text/clock";
@@ -72,12 +73,14 @@ function Line({ view }: { view: SavedView }) {
 export function ViewsDialog(props: { views: readonly SavedView[]; onClose: () => void }) {
   return (
     <Dialog title="Saved views" onClose={props.onClose}>
-      <ul className="views-list">
-        {props.views.map((view) => (
-          <Line key={view.id} view={view} />
-        ))}
-      </ul>
-      {props.views.length === 0 && <p className="muted">No view is saved.</p>}
+      <div ref={keepFocus}>
+        <ul className="views-list">
+          {props.views.map((view) => (
+            <Line key={view.id} view={view} />
+          ))}
+        </ul>
+        {props.views.length === 0 && <p className="muted">No view is saved.</p>}
+      </div>
     </Dialog>
   );
 }

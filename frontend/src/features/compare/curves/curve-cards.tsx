@@ -1,5 +1,6 @@
 /** A chart per metric that is chosen: each group's mean with its band, and its runs as thin lines. */
 import type { Run, SeedGroups } from "@/api/types";
+import { keepFocus } from "@/components/kept-focus";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Skeleton } from "@/components/states";
 import { figuresOf, firstNames, useView } from "@/features/compare/view";
@@ -22,7 +23,7 @@ export function CurveCards(props: {
   const shown = names.length > 0 ? names : firstNames(known, answer.metric);
   return (
     <>
-      <div className="row metrics-shown">
+      <div className="row metrics-shown" ref={keepFocus}>
         {figuresOf(known).map(({ title, names: panels }) => (
           <button
             key={title}
@@ -39,6 +40,7 @@ export function CurveCards(props: {
             key={name}
             type="button"
             className="tag"
+            data-row
             title={name}
             aria-label={`Remove the chart of ${explain(name).title}`}
             onClick={() => setNames(shown.filter((one) => one !== name))}

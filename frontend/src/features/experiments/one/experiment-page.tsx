@@ -12,6 +12,7 @@ import { seedGroupsQuery } from "@/api/seed-groups";
 import { managesIn, meQuery } from "@/api/session";
 import type { Experiment, Run } from "@/api/types";
 import { Icon } from "@/components/icons";
+import { keepFocus } from "@/components/kept-focus";
 import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
 import { Answer } from "@/components/seed-groups/answer";
 import { EmptyCard, Loaded } from "@/components/states";
@@ -156,7 +157,7 @@ function Shown({ experiment }: { experiment: Experiment }) {
   const [isEditing, setEditing] = useState(false);
   const mayChange = me !== undefined && managesIn(me, experiment.project_id);
   return (
-    <div className="page experiment-page">
+    <div className="page experiment-page" ref={keepFocus}>
       <ExperimentHead
         experiment={experiment}
         mayChange={mayChange}

@@ -1,10 +1,11 @@
 /** The runs of an experiment, each with its verdict. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { Link } from "react-router";
 
 import { experimentQuery, removeRun } from "@/api/experiments";
 import type { Experiment, Run, RunVerdict } from "@/api/types";
+import { keepFocus } from "@/components/kept-focus";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { StatePill } from "@/components/run-state";
@@ -61,26 +62,6 @@ function RunRow(props: {
   );
 }
 
-/** The focus of a button that has gone with its row goes on to the next one, or to the last. */
-function useFocusAfter(runs: readonly Run[]) {
-  const card = useRef<HTMLElement>(null);
-  const before = useRef(runs);
-  const removed = useRef<string | null>(null);
-  useEffect(() => {
-    const place = before.current.findIndex(({ id }) => id === removed.current);
-    before.current = runs;
-    if (place < 0 || runs.some(({ id }) => id === removed.current)) return;
-    removed.current = null;
-    if (document.activeElement !== document.body) return;
-    const rows = card.current?.querySelectorAll("tbody tr") ?? [];
-    rows[Math.min(place, rows.length - 1)]?.querySelector("button")?.focus();
-  }, [runs]);
-  const noteRemoval = (run: string) => {
-    removed.current = run;
-  };
-  return { card, noteRemoval };
-}
-
 export function RunsCard(props: {
   experiment: Experiment;
   runs: readonly Run[];
@@ -91,15 +72,13 @@ export function RunsCard(props: {
   const { experiment, runs, mayChange } = props;
   const verdicts = useVerdicts(runs);
   const client = useQueryClient();
-  const { card, noteRemoval } = useFocusAfter(runs);
   const removing = useMutation({
     mutationFn: (run: string) => removeRun(experiment.id, run),
-    onMutate: noteRemoval,
     onSettled: () => client.invalidateQueries(experimentQuery(experiment.id)),
   });
   const columns = ["Name", "State", "Verdict", "Method", ["Seed", "num"]] as const;
   return (
-    <section ref={card} className="card" aria-label="Runs">
+    <section ref={keepFocus} className="card" aria-label="Runs">
       <div className="row card-head">
         <h2>Runs</h2>
         <span className="grow" />

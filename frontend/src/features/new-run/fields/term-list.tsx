@@ -2,6 +2,7 @@
 import { useId, type ReactNode } from "react";
 
 import { Icon } from "@/components/icons";
+import { keepFocus } from "@/components/kept-focus";
 import { Sentence } from "@/components/text/sentence";
 import { newItem } from "@/features/new-run/config/initial-config";
 import { valueAt } from "@/features/new-run/config/paths";
@@ -30,7 +31,7 @@ export function TermList(props: {
   const add = (variant: Variant) =>
     form.change(path, [...items, newItem(variant, form.candidates)]);
   return (
-    <section className="part" aria-labelledby={id} id={fieldId(path)} tabIndex={-1}>
+    <section className="part" aria-labelledby={id} id={fieldId(path)} tabIndex={-1} ref={keepFocus}>
       <header>
         <div className="grow">
           <h3 id={id} className="mono">

@@ -8,6 +8,7 @@ import type { Run } from "@/api/types";
 import { PendingButton } from "@/components/pending-button";
 import { Dialog } from "@/components/dialog";
 import { Icon, type IconName } from "@/components/icons";
+import { keepFocus } from "@/components/kept-focus";
 import { Pruned } from "@/components/pruned";
 import { Refused } from "@/components/refused";
 import { timeLeft } from "@/components/run-list/time-left";
@@ -217,7 +218,7 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
   return (
     <>
       <div className="run-head">
-        <div>
+        <div ref={keepFocus}>
           <RunName run={run} mayChange={mayChange} />
           <div className="meta">
             <StatePill state={run.state} title={run.state_sentence} />

@@ -7,6 +7,7 @@ import type { Key, Scope } from "@/api/types";
 import { CreateForm, NameField } from "@/components/form/create-form";
 import { Dialog } from "@/components/dialog";
 import { Icon } from "@/components/icons";
+import { keepFocus } from "@/components/kept-focus";
 import { LifeField, type Life } from "../life-field";
 import { More } from "@/components/more";
 import { PendingButton } from "@/components/pending-button";
@@ -48,7 +49,7 @@ export function KeyList({ userId, isOwn }: { userId: string; isOwn: boolean }) {
     </button>
   );
   return (
-    <div className="stack">
+    <div className="stack" ref={keepFocus}>
       {made?.key != null && (
         <SecretText label={`Key ${made.name}`} text={made.key} onDone={() => setMade(null)} />
       )}

@@ -5,6 +5,7 @@ import { useState, type ReactNode } from "react";
 import { invitationPages, invitationsKey, renewInvitation, revokeInvitation } from "@/api/members";
 import type { Invitation } from "@/api/types";
 import { Dialog } from "@/components/dialog";
+import { keepFocus } from "@/components/kept-focus";
 import { More } from "@/components/more";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
@@ -31,7 +32,7 @@ export function InvitationList({ projectId, invite }: { projectId: string; invit
     onSettled,
   });
   return (
-    <section className="card" aria-label="Open invitations">
+    <section className="card" aria-label="Open invitations" ref={keepFocus}>
       <h2 className="card-title">Open invitations</h2>
       <Refused asked={renewing} />
       <Refused asked={revoking} />

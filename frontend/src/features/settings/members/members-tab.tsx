@@ -8,6 +8,7 @@ import { practiceQuery } from "@/api/practice";
 import type { Member, ProjectRole, User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { More } from "@/components/more";
+import { keepFocus } from "@/components/kept-focus";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { Empty, Loaded } from "@/components/states";
@@ -28,7 +29,7 @@ export function MembersTab({ projectId, user }: { projectId: string; user: User 
   );
   return (
     <div className="stack">
-      <section className="card" aria-label="Members">
+      <section className="card" aria-label="Members" ref={keepFocus}>
         <div className="row card-title">
           <h2>Members</h2>
           <span className="grow" />
@@ -49,7 +50,11 @@ export function MembersTab({ projectId, user }: { projectId: string; user: User 
 function Deactivated({ projectId, user }: { projectId: string; user: User }) {
   const [isOpen, setOpen] = useState(false);
   return (
-    <details className="card" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details
+      className="card"
+      ref={keepFocus}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
       <summary className="card-title">
         <b>Deactivated</b>{" "}
         <span className="small muted">

@@ -6,6 +6,7 @@ import { Link } from "react-router";
 import { practiceComparisonsQuery, removeFromPractice } from "@/api/practice";
 import { changeProject, projectQuery } from "@/api/projects";
 import type { CriterionRanking, PracticeComparison, Project } from "@/api/types";
+import { keepFocus } from "@/components/kept-focus";
 import { PendingButton } from "@/components/pending-button";
 import { Refused } from "@/components/refused";
 import { Empty, Loaded } from "@/components/states";
@@ -85,7 +86,7 @@ function Comparisons({ projectId }: { projectId: string }) {
     onSettled: () => client.invalidateQueries({ queryKey: ["project", projectId] }),
   });
   return (
-    <section className="card" aria-label="Practice comparisons">
+    <section className="card" aria-label="Practice comparisons" ref={keepFocus}>
       <h2 className="card-title">Practice comparisons</h2>
       <Refused asked={removal} />
       <Loaded query={query}>

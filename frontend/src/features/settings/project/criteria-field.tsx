@@ -3,6 +3,7 @@ import { useId } from "react";
 
 import type { Criterion } from "@/api/types";
 import { Icon } from "@/components/icons";
+import { keepFocus } from "@/components/kept-focus";
 
 const MOST_CRITERIA = 5;
 
@@ -32,10 +33,10 @@ export function CriteriaField(props: {
   const up = (at: number) =>
     onChange(rows.toSpliced(at - 1, 2, ...rows.slice(at - 1, at + 1).reverse()));
   return (
-    <fieldset className="field criteria-field" aria-describedby={id}>
+    <fieldset className="field criteria-field" aria-describedby={id} ref={keepFocus}>
       <legend className="label">Criteria</legend>
       {rows.map((row, at) => (
-        <div className="criterion-row" key={at}>
+        <div className="criterion-row" key={at} data-row>
           <input
             className="input"
             aria-label={`Name of criterion ${at + 1}`}

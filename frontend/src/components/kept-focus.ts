@@ -1,0 +1,118 @@
+/**
+ * Where the focus goes when a row, an editor or a card goes that had it.
+ *
+ * The browser gives it to the body: whoever works by keyboard or with a screen reader then begins at
+ * the top of the page again. An area with `ref={keepFocus}` hands it on instead: from a row to the
+ * same button of the next one, or of the last; from an editor to the button that opened it, from that
+ * button to the editor; if none of these is there, to the heading.
+ */
+const ROWS = "tbody > tr, li, [data-row]";
+const FIELDS = "input, textarea, select";
+const CONTROLS = `button, a[href], summary, ${FIELDS}`;
+const HEADINGS = "h1, h2, h3, legend";
+
+/** Where the focus was. */
+interface Spot {
+  readonly element: Element;
+  readonly row: Element | null;
+  /** Of its row among the rows. */
+  readonly place: number;
+  readonly verb: string;
+}
+
+/** A button says first what it does: "Remove Ada from the project", "Remove Grace from the project". */
+function verbOf(control: Element): string {
+  const name = control.getAttribute("aria-label") ?? control.textContent;
+  return name.trim().split(/\s+/)[0] ?? "";
+}
+
+const rowsOf = (area: Element): Element[] =>
+  [...area.querySelectorAll(ROWS)].filter((row) => rowOf(area, row) === row);
+
+/** The outermost row of an element within an area. */
+function rowOf(area: Element, element: Element): Element | null {
+  const row = element.closest(ROWS);
+  if (row === null || row === area || !area.contains(row)) return null;
+  const outer = row.parentElement === null ? null : rowOf(area, row.parentElement);
+  return outer ?? row;
+}
+
+const isUsable = (control: Element): boolean =>
+  !control.matches(":disabled") && control.closest("[hidden]") === null;
+
+const found = (place: Element, selector: string): Element[] =>
+  [place, ...place.querySelectorAll(selector)].filter((one) => one.matches(selector));
+
+const controlsOf = (place: Element): Element[] => found(place, CONTROLS).filter(isUsable);
+
+const doing = (place: Element, verb: string): Element | undefined =>
+  verb === "" ? undefined : controlsOf(place).find((control) => verbOf(control) === verb);
+
+/** Where the focus goes on to; `opener` is the verb of the button that opened what has gone. */
+function nextOf(area: Element, spot: Spot, opener: string, added: readonly Element[]) {
+  const rows = rowsOf(area);
+  const isThere = spot.row?.isConnected === true;
+  const row = isThere ? spot.row : spot.row && rows[Math.min(spot.place, rows.length - 1)];
+  if (row != null)
+    return doing(row, spot.verb) ?? doing(row, opener) ?? controlsOf(row)[0] ?? headingOf(area);
+  const arrived = added.flatMap(controlsOf);
+  return (
+    doing(area, opener) ??
+    arrived.find((control) => control.matches(FIELDS)) ??
+    arrived[0] ??
+    headingOf(area)
+  );
+}
+
+/** Of the area, or of what it is part of. */
+function headingOf(area: Element): Element | null {
+  const around = area.closest("section, dialog, main") ?? document.body;
+  return area.querySelector(HEADINGS) ?? around.querySelector(HEADINGS);
+}
+
+function focus(element: Element | null): void {
+  if (!(element instanceof HTMLElement)) return;
+  if (element.matches(HEADINGS)) element.tabIndex = -1;
+  element.focus();
+}
+
+const isNowhere = (): boolean =>
+  document.activeElement === null || document.activeElement === document.body;
+
+/** A `ref` for the area; what it returns ends it. */
+export function keepFocus(area: HTMLElement | null): (() => void) | undefined {
+  if (area === null) return undefined;
+  let spot: Spot | null = null;
+  let opener = "";
+  const note = ({ target }: FocusEvent) => {
+    if (!(target instanceof Element)) return;
+    // What took the place of a button was opened by it.
+    if (spot?.element.isConnected === false) opener = spot.verb;
+    const row = rowOf(area, target);
+    const place = row === null ? -1 : rowsOf(area).indexOf(row);
+    spot = { element: target, row, place, verb: verbOf(target) };
+  };
+  // Who clicks beside it has left it; a window that asks, or another window, has not been left for.
+  const leave = ({ relatedTarget }: FocusEvent) => {
+    if (relatedTarget !== null && area.contains(relatedTarget as Node)) return;
+    setTimeout(() => {
+      const isLeft = spot?.element.isConnected === true && document.hasFocus();
+      if (isLeft && !area.contains(document.activeElement)) spot = null;
+    });
+  };
+  const follow = (changes: readonly MutationRecord[]) => {
+    if (spot === null || spot.element.isConnected || !isNowhere()) return;
+    const added = changes.flatMap(({ addedNodes }) => [...addedNodes]);
+    const elements = added.filter((node) => node instanceof Element && node.isConnected);
+    focus(nextOf(area, spot, opener, elements as Element[]) ?? null);
+  };
+  const observer = new MutationObserver(follow);
+  observer.observe(area, { childList: true, subtree: true });
+  area.addEventListener("focusin", note);
+  area.addEventListener("focusout", leave);
+  return () => {
+    observer.disconnect();
+    area.removeEventListener("focusin", note);
+    area.removeEventListener("focusout", leave);
+  };
+}
