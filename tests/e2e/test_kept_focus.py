@@ -1,4 +1,4 @@
-"""By keyboard: when a row or an editor goes that had the focus, the focus goes on and is not lost."""
+"""By keyboard: when a row or an editor that had the focus goes, the focus goes on beside it."""
 
 import re
 

@@ -76,6 +76,14 @@ describe("the focus of an editor", () => {
     await change(() => one("div")?.replaceChildren(edit));
     expect(focused()).toBe("Edit the notes");
   });
+  it("does not go back to a button whose row went before", async () => {
+    show(`<h2>People</h2><ul>${row("a")}${row("b")}</ul><p><button>Done</button></p>`);
+    button("Remove a")?.focus();
+    await change(() => one("#a")?.remove());
+    one("p > button")?.focus();
+    await change(() => one("p")?.remove());
+    expect(focused()).toBe("People");
+  });
   it("is on what has come in its place where that button is gone", async () => {
     show(`<h2>Notes</h2><div><button>Add notes</button></div>`);
     one("button")?.focus();

@@ -86,8 +86,9 @@ export function keepFocus(area: HTMLElement | null): (() => void) | undefined {
   let opener = "";
   const note = ({ target }: FocusEvent) => {
     if (!(target instanceof Element)) return;
-    // What took the place of a button was opened by it.
-    if (spot?.element.isConnected === false) opener = spot.verb;
+    // What took the place of a button was opened by it; a row that is gone opened nothing.
+    const isReplaced = spot?.element.isConnected === false && spot.row?.isConnected !== false;
+    if (spot !== null && isReplaced) opener = spot.verb;
     const row = rowOf(area, target);
     const place = row === null ? -1 : rowsOf(area).indexOf(row);
     spot = { element: target, row, place, verb: verbOf(target) };

@@ -2,6 +2,7 @@
 import "./unsent.css";
 
 import { Icon } from "@/components/icons";
+import { keepFocus } from "@/components/kept-focus";
 import { plural } from "@/lib/format";
 
 import { outbox, useOutbox } from "./browser-outbox";
@@ -21,7 +22,7 @@ export function UnsentNotes({ userId }: { userId: string }) {
   const refused = items.filter((item) => item.refusal !== null);
   const isWaiting = waiting.length > 0 && (status === "offline" || status === "signed-out");
   return (
-    <div className="unsent" aria-live="polite">
+    <div className="unsent" aria-live="polite" ref={keepFocus}>
       {items.length > 0 && outbox.isWithoutRoom && (
         <div className="note bad">
           <Icon name="alert" />
@@ -55,7 +56,7 @@ export function UnsentNotes({ userId }: { userId: string }) {
 
 function RefusedNote({ item }: { item: Unsent }) {
   return (
-    <div className="note bad">
+    <div className="note bad" data-row>
       <Icon name="alert" />
       <span className="grow">
         <b>A {isSkip(item) ? "skip" : "judgment"} was rejected.</b> {item.refusal}{" "}
