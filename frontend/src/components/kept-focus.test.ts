@@ -44,7 +44,9 @@ describe("the focus of a row that goes", () => {
     expect(focused()).toBe("Remove c");
     await change(() => one("#c")?.remove());
     expect(focused()).toBe("Remove a");
-    await change(() => one("ul")?.remove());
+    const none = document.createElement("p");
+    none.innerHTML = "Nobody is left. <button>Invite</button>";
+    await change(() => one("ul")?.replaceWith(none));
     expect(focused()).toBe("People");
   });
   it("is on what is left of the row if only the button goes", async () => {

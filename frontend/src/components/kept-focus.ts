@@ -55,6 +55,7 @@ function nextOf(area: Element, spot: Spot, opener: string, added: readonly Eleme
   const row = isThere ? spot.row : spot.row && rows[Math.min(spot.place, rows.length - 1)];
   if (row != null)
     return doing(row, spot.verb) ?? doing(row, opener) ?? controlsOf(row)[0] ?? headingOf(area);
+  if (spot.row !== null) return headingOf(area);
   const arrived = added.flatMap(controlsOf);
   return (
     doing(area, opener) ??
