@@ -12,6 +12,7 @@ from tests.e2e.late_answers import LateAnswer
 from tests.e2e.test_pages import barriers
 from tests.e2e.test_rank import HELD, shown, wait_for_held, wait_for_judgments
 from tests.e2e.workshop import Workshop
+from tests.processes import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -71,6 +72,8 @@ def test_what_another_tab_has_discarded_is_taken_offline_once_like_the_others(
     expect(page.get_by_text("A judgment was rejected.")).to_be_visible()
     other = page.context.new_page()
     other.goto(page.url)
+    # It has heard by now what this tab holds.
+    expect(other.get_by_text("Nothing for you right now")).to_be_visible()
     other.get_by_role("button", name="Discard").click()
     expect(page.get_by_text("A judgment was rejected.")).to_have_count(0)
     other.close()
@@ -153,6 +156,39 @@ def test_what_somebody_began_while_it_was_given_back_stays_with_a_lease(
     assert prompt_of(page) == begun
     expect(page.get_by_label("Response B").get_by_text("1st")).to_be_visible()
     expect(page.get_by_text("Your lease on this comparison has ended")).to_have_count(0)
+
+
+# A busy tab: others hear half a second later what it tells them.
+_TELL_LATE = """() => {
+  const { postMessage } = BroadcastChannel.prototype;
+  BroadcastChannel.prototype.postMessage = function (message) {
+    setTimeout(() => postMessage.call(this, message), 500);
+  };
+}"""
+
+
+def held(page: Page) -> set[str]:
+    """The comparisons that this tab holds."""
+    return {one["id"] for one in json.loads(page.evaluate(HELD))}
+
+
+def test_two_tabs_show_two_comparisons_however_late_the_elder_answers(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    page, _ = ranking(workshop, open_page, "Two tabs, one busy", 8)
+    first, mine = prompt_of(page), held(page)
+    page.evaluate(_TELL_LATE)
+    other = page.context.new_page()
+    other.goto(page.url)
+
+    wait_until(
+        lambda: len(held(other)) == 3 and not held(other) & mine, "the younger tab let go of them"
+    )
+
+    expect(other.get_by_label("Prompt").get_by_text(first)).to_have_count(0)
+    shown(other)
+    assert (prompt_of(page), held(page)) == (first, mine)
+    other.close()
 
 
 def judged(workshop: Workshop, open_page: OpenPage, name: str) -> tuple[Page, str]:

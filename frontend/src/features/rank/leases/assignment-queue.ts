@@ -20,14 +20,14 @@ import { hasDraft } from "./drafts";
 import { endOf, joined } from "./joined";
 import { useKeepAlive } from "./keep-alive";
 import { dropOffline, keepOffline, offlineLeases } from "./offline-leases";
-import { OtherTabs } from "./other-tabs";
+import { OtherTabs, whileLookedAt } from "./other-tabs";
 import { reopenedId } from "./reopened";
 import { useTouched } from "./touched";
 
 const PREFETCHED = 3;
 export const MOST_OFFLINE = 10;
 const EXPIRY_MARGIN_MS = 20_000;
-/** Other tabs answer within a few; one that sleeps answers never. */
+/** Other tabs answer within a few; what a busy one holds is let go once it does. */
 const HEARING_MS = 80;
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 30_000;
@@ -53,6 +53,12 @@ export const hasBegun = (projectId: string, userId: string): boolean =>
   (read(sessionStorage, leasedKey(projectId, userId), isAssignments) ?? []).some(({ id }) =>
     hasDraft(id),
   );
+
+/** The same list if none of it is let go: then nothing is told anew. */
+function keeping(leases: Assignment[], isKept: (id: string) => boolean): Assignment[] {
+  const kept = leases.filter(({ id }) => isKept(id));
+  return kept.length === leases.length ? leases : kept;
+}
 
 const minus = (ids: ReadonlySet<string>, gone: string): ReadonlySet<string> =>
   new Set([...ids].filter((id) => id !== gone));
@@ -120,7 +126,14 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
 
   useEffect(() => {
     let isGone = false;
-    const others = new OtherTabs(new BroadcastChannel(`podium.leases.${projectId}.${userId}`));
+    const letGo = (ids: readonly string[]) => {
+      // Drafts are of all tabs: only what somebody works on in this one stays.
+      const isKept = (id: string) => !ids.includes(id) || isTouched(id) || id === reopenedId(projectId, userId);
+      setLeased((now) => keeping(now, isKept));
+    };
+    const channel = new BroadcastChannel(`podium.leases.${projectId}.${userId}`);
+    const others = new OtherTabs(channel, letGo);
+    const forget = whileLookedAt(others);
     tabs.current = others;
     const heard = new Promise((resolve) => setTimeout(resolve, HEARING_MS));
     const opened = outbox.open(userId).then(() => outbox.reload());
@@ -137,9 +150,10 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
     });
     return () => {
       isGone = true;
+      forget();
       others.close();
     };
-  }, [projectId, userId, setOffline]);
+  }, [projectId, userId, isTouched, setOffline]);
 
   useEffect(() => {
     // Without room for these, the older list would bring back what is judged.
@@ -157,6 +171,8 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
         isFetching.current = false;
         if (next === null) return setExhausted(true);
         failuresRef.current = 0;
+        // Another tab was granted it meanwhile: asked again, the server knows that it is held.
+        if (tabs.current?.held.includes(next.id) === true) return setLeased((now) => [...now]);
         keepAlive.granted(next);
         // Granted anew after its hours offline, it is a lease as any other, to be renewed. One that
         // was taken offline while this answer was on its way lasts longer.

@@ -1,41 +1,81 @@
 /**
  * Which leases a person's other tabs hold, so that no two tabs show the same comparison.
  *
- * Tabs tell each other over a channel and keep nothing: a tab that dies holds nothing from then on,
- * and the server gives its leases to whichever tab asks next. A tab that sleeps and says nothing may
- * see a comparison shared; then its second answer is kept for review.
+ * Tabs tell each other over a channel and keep nothing. A busy tab may answer after another has gone
+ * on without its answer, and two tabs that ask the server at once may be granted the same lease. So
+ * each message says since when its tab has been there: of two tabs that hold a lease the elder keeps
+ * it, and the younger lets go whenever it hears so.
+ *
+ * A tab that is closed says that it holds nothing, and the server gives its leases to whichever tab
+ * asks next. Of a tab that crashed, the tabs that heard it go on to name its leases until they are
+ * reloaded. What somebody works on in both tabs stays in both; the second answer is kept for review.
  */
 import { randomId } from "@/lib/random-id";
 
+/** The part of a BroadcastChannel that is used here. */
+export interface Channel {
+  onmessage: ((event: MessageEvent<unknown>) => void) | null;
+  postMessage: (message: unknown) => void;
+  close: () => void;
+}
+
 interface Told {
   readonly tab: string;
+  /** Missing in a tab that an older Podium has opened: it never lets go, so it counts as elder. */
+  readonly since?: number;
   /** Null asks the others what they hold. */
   readonly ids: readonly string[] | null;
 }
+
+interface Holding {
+  readonly tab: string;
+  readonly since: number;
+  readonly ids: readonly string[];
+}
+
+const heldBy = (tabs: Iterable<Holding>): string[] => [...tabs].flatMap(({ ids }) => ids);
 
 const isTold = (value: unknown): value is Told =>
   typeof value === "object" && value !== null && "tab" in value && "ids" in value;
 
 export class OtherTabs {
   private readonly tab = randomId();
-  private readonly others = new Map<string, readonly string[]>();
+  private readonly others = new Map<string, Holding>();
   private own: readonly string[] = [];
+  private since = Date.now();
 
-  constructor(private readonly channel: BroadcastChannel) {
-    channel.onmessage = (event: MessageEvent<unknown>) => {
-      if (isTold(event.data)) this.hear(event.data);
+  /** `onElder` is told which of this tab's leases an elder tab holds, too, and lets go of them. */
+  constructor(
+    private readonly channel: Channel,
+    private readonly onElder: (ids: readonly string[]) => void,
+  ) {
+    channel.onmessage = ({ data }) => {
+      if (isTold(data)) this.hear(data);
     };
     this.tell(null);
   }
 
-  /** The assignments that other tabs have said to hold. */
+  /** The assignments that other tabs have said to hold, and this one does not. */
   get held(): readonly string[] {
-    return [...this.others.values()].flat();
+    return heldBy(this.others.values()).filter((id) => !this.own.includes(id));
   }
 
   hold(ids: readonly string[]): void {
     this.own = ids;
     this.tell(ids);
+    this.yieldToElders();
+  }
+
+  /** The page is left: closed, or kept by the browser until somebody comes back to it. */
+  leave(): void {
+    this.tell([]);
+  }
+
+  /** The page is looked at again. Its leases were free meanwhile, so it counts as the youngest. */
+  comeBack(): void {
+    this.since = Date.now();
+    this.tell(this.own);
+    this.tell(null);
   }
 
   close(): void {
@@ -43,12 +83,42 @@ export class OtherTabs {
     this.channel.close();
   }
 
-  private hear({ tab, ids }: Told): void {
-    if (ids !== null) this.others.set(tab, ids);
-    else if (this.own.length > 0) this.tell(this.own);
+  private hear({ tab, since = 0, ids }: Told): void {
+    if (ids === null) {
+      if (this.own.length > 0) this.tell(this.own);
+      return;
+    }
+    this.others.set(tab, { tab, since, ids });
+    this.yieldToElders();
+  }
+
+  private yieldToElders(): void {
+    const elders = [...this.others.values()].filter((other) => this.isElder(other));
+    const theirs = heldBy(elders);
+    const shared = this.own.filter((id) => theirs.includes(id));
+    if (shared.length > 0) this.onElder(shared);
+  }
+
+  /** Whether another tab is elder than this one; both find the same. */
+  private isElder({ tab, since }: Holding): boolean {
+    return since === this.since ? tab < this.tab : since < this.since;
   }
 
   private tell(ids: Told["ids"]): void {
-    this.channel.postMessage({ tab: this.tab, ids } satisfies Told);
+    this.channel.postMessage({ tab: this.tab, since: this.since, ids } satisfies Told);
   }
+}
+
+/** Lets the others know when the page is left and when somebody comes back; returns how to end it. */
+export function whileLookedAt(tabs: OtherTabs): () => void {
+  const leave = () => tabs.leave();
+  const comeBack = (event: PageTransitionEvent) => {
+    if (event.persisted) tabs.comeBack();
+  };
+  window.addEventListener("pagehide", leave);
+  window.addEventListener("pageshow", comeBack);
+  return () => {
+    window.removeEventListener("pagehide", leave);
+    window.removeEventListener("pageshow", comeBack);
+  };
 }

@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import { OtherTabs, type Channel } from "./other-tabs";
+
+/** Channels of one name: messages arrive in order, those of a slow tab when the test says so. */
+class Air {
+  private readonly channels = new Set<Channel>();
+  private kept: (() => void)[] = [];
+  slow: Channel | null = null;
+
+  open(): Channel {
+    const channel: Channel = {
+      onmessage: null,
+      postMessage: (message) => this.post(channel, message),
+      close: () => void this.channels.delete(channel),
+    };
+    this.channels.add(channel);
+    return channel;
+  }
+
+  arrive(): void {
+    const late = this.kept;
+    this.kept = [];
+    for (const deliver of late) deliver();
+  }
+
+  private post(from: Channel, data: unknown): void {
+    const deliver = () => {
+      for (const channel of this.channels)
+        if (channel !== from) channel.onmessage?.({ data } as MessageEvent<unknown>);
+    };
+    if (from === this.slow) this.kept.push(deliver);
+    else deliver();
+  }
+}
+
+/** A tab that drops what it is to let go, as the queue does, except what somebody works on there. */
+function openTab(air: Air, worksOn: readonly string[] = []) {
+  const channel = air.open();
+  const tab = {
+    channel,
+    held: [] as readonly string[],
+    letGo: [] as string[][],
+    hold: (ids: readonly string[]) => {
+      tab.held = ids;
+      tab.others.hold(ids);
+    },
+    others: new OtherTabs(channel, (ids) => {
+      tab.letGo.push([...ids]);
+      const kept = tab.held.filter((id) => !ids.includes(id) || worksOn.includes(id));
+      if (kept.length < tab.held.length) tab.hold(kept);
+    }),
+  };
+  return tab;
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pass = () => vi.setSystemTime(Date.now() + 1000);
+
+function openTwo(worksOn: readonly string[] = []) {
+  const air = new Air();
+  const elder = openTab(air);
+  elder.hold(["a", "b"]);
+  pass();
+  return { air, elder, openYounger: () => openTab(air, worksOn) };
+}
+
+describe("tabs of one person", () => {
+  it("hear at once what was held before they were opened", () => {
+    const { openYounger } = openTwo();
+    expect(openYounger().others.held).toEqual(["a", "b"]);
+  });
+
+  it("let go of what an elder tab holds, however late it says so", () => {
+    const { air, elder, openYounger } = openTwo();
+    air.slow = elder.channel;
+    const younger = openYounger();
+    expect(younger.others.held).toEqual([]);
+    younger.hold(["a", "c"]);
+
+    air.arrive();
+
+    expect(younger.held).toEqual(["c"]);
+    expect(younger.others.held).toEqual(["a", "b"]);
+    expect(elder.held).toEqual(["a", "b"]);
+    expect(elder.letGo).toEqual([]);
+  });
+
+  it("let go of it when both were granted it at once, the younger alone", () => {
+    const { elder, openYounger } = openTwo();
+    const younger = openYounger();
+    younger.hold(["c"]);
+    elder.hold(["a", "b", "c"]);
+    expect([elder.held, younger.held]).toEqual([["a", "b", "c"], []]);
+
+    younger.hold(["b"]);
+
+    expect([elder.held, younger.held]).toEqual([["a", "b", "c"], []]);
+    expect(elder.letGo).toEqual([]);
+  });
+
+  it("of which none is elder agree on which one lets go", () => {
+    const air = new Air();
+    const tabs = [openTab(air), openTab(air)];
+    for (const tab of tabs) tab.hold(["a"]);
+    expect(tabs.map(({ held }) => held.length).sort()).toEqual([0, 1]);
+  });
+
+  it("keep what somebody works on, and tell each other no more than before", () => {
+    const { elder, openYounger } = openTwo(["a"]);
+    const younger = openYounger();
+    younger.hold(["a"]);
+    elder.hold(["a", "b"]);
+    expect([elder.held, younger.held]).toEqual([["a", "b"], ["a"]]);
+    expect(elder.letGo).toEqual([]);
+    expect(younger.letGo).toEqual([["a"], ["a"]]);
+  });
+
+  it("do not count as others' what they hold themselves", () => {
+    const { elder, openYounger } = openTwo();
+    const younger = openYounger();
+    elder.hold(["a"]);
+    expect(younger.others.held).toEqual(["a"]);
+    younger.others.hold(["b"]);
+    expect(elder.others.held).toEqual(["b"]);
+    elder.others.hold(["a", "b"]);
+    expect(elder.others.held).toEqual([]);
+  });
+
+  it("hold nothing once they are closed or left", () => {
+    const { elder, openYounger } = openTwo();
+    const younger = openYounger();
+    elder.others.leave();
+    expect(younger.others.held).toEqual([]);
+    younger.hold(["c"]);
+    younger.others.close();
+    expect(elder.others.held).toEqual([]);
+  });
+
+  it("come back as the youngest: what another was granted meanwhile is the other's", () => {
+    const { elder, openYounger } = openTwo();
+    const younger = openYounger();
+    elder.others.leave();
+    younger.hold(["a"]);
+    pass();
+
+    elder.others.comeBack();
+
+    expect([elder.held, younger.held]).toEqual([["b"], ["a"]]);
+    expect(younger.others.held).toEqual(["b"]);
+  });
+
+  it("that an older Podium opened count as elder, for they never let go", () => {
+    const air = new Air();
+    const tab = openTab(air);
+    tab.hold(["a", "b"]);
+    air.open().postMessage({ tab: "old", ids: ["a"] });
+    expect(tab.held).toEqual(["b"]);
+  });
+});
