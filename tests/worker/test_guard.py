@@ -5,9 +5,11 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -122,15 +124,63 @@ def test_a_trainer_stands_still_without_beats_and_goes_on_with_the_next(tmp_path
         pid = started(process)
         processes.wait_until(lambda: _state(pid) == "T", "it stands still")
         turns = _turns(pid)
-        process.beat(uptime_s())
-        processes.wait_until(lambda: _turns(pid) > turns, "it goes on")
+        processes.wait_until(
+            lambda: _proven(process).wait(0) is None and _turns(pid) > turns, "it goes on"
+        )
         processes.wait_until(lambda: _state(pid) == "T", "it stands still again")
         turns = _turns(pid)
         process.ask_to_stop()
         processes.wait_until(lambda: _has_pending(pid, signal.SIGTERM), "it was asked to stop")
         assert (_state(pid), _turns(pid)) == ("T", turns), "nobody has proved that it may go on"
+        processes.wait_until(lambda: _proven(process).wait(0.02) is not None, "it ends")
+        assert process.wait(0) == Ended(code=None, signal=int(signal.SIGTERM))
+
+
+class _SlowPipe:
+    """A pipe to a guard; another thread tries to close it while a beat is written to it."""
+
+    def __init__(self, pipe: IO[bytes], closing: threading.Thread) -> None:
+        self._pipe = pipe
+        self._closing = closing
+        self.was_closed = False
+
+    def write(self, word: bytes) -> int | None:
+        if word.startswith(b"beat"):
+            self._closing.start()
+            # Whoever closes it now is through at once; whoever waits for this word never is.
+            self._closing.join(0.5)
+            self.was_closed = self._pipe.closed
+        return self._pipe.write(word)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pipe, name)
+
+
+def test_a_pipe_is_not_closed_while_a_beat_is_written_to_it(tmp_path: Path) -> None:
+    """Its number may be another file's by then."""
+    with guarded(tmp_path, BUSY) as process:
+        started(process)
+        closing = threading.Thread(target=process.close)
+        guard = process._guard
+        assert guard.stdin is not None
+        pipe = _SlowPipe(guard.stdin, closing)
+        guard.stdin = pipe  # type: ignore[assignment]
+
         process.beat(uptime_s())
-        assert process.wait(120) == Ended(code=None, signal=int(signal.SIGTERM))
+        closing.join()
+
+        assert not pipe.was_closed
+
+
+def test_nobody_waits_for_a_guard_that_reads_nothing(tmp_path: Path) -> None:
+    with guarded(tmp_path, BUSY) as process:
+        started(process)
+        guard_pid = os.getsid(process.pid or 0)
+        os.kill(guard_pid, signal.SIGSTOP)
+        # More than a pipe holds.
+        for _ in range(10_000):
+            process.beat(uptime_s())
+        os.kill(guard_pid, signal.SIGCONT)
 
 
 def test_a_proof_that_comes_too_late_continues_nothing(tmp_path: Path) -> None:
@@ -146,6 +196,12 @@ def test_a_proof_that_comes_too_late_continues_nothing(tmp_path: Path) -> None:
         process.ask_to_stop()
         processes.wait_until(lambda: _has_pending(pid, signal.SIGTERM), "both words were obeyed")
         assert (_state(pid), _turns(pid)) == ("T", turns)
+
+
+def _proven(process: TrainerProcess) -> TrainerProcess:
+    """The process after one more beat: one that comes late continues nothing."""
+    process.beat(uptime_s())
+    return process
 
 
 def _state(pid: int) -> str:

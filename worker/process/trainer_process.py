@@ -11,6 +11,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -127,6 +128,12 @@ class TrainerProcess:
                 pass_fds=(lock_fd,),
                 bufsize=0,
             )
+        assert self._guard.stdin is not None  # PIPE was asked for
+        # A guard that stands still reads nothing: nobody waits for it with a word in hand.
+        os.set_blocking(self._guard.stdin.fileno(), False)
+        # Beats come from another thread: written to a pipe that is closed meanwhile, they would go
+        # to whichever file has its number by then.
+        self._speaking = threading.Lock()
         self._tag = tag
         self._reports = b""
         self._ended: Ended | None = None
@@ -163,14 +170,16 @@ class TrainerProcess:
             self.kill()
         assert self._guard.stdin is not None  # PIPE was asked for
         assert self._guard.stdout is not None
-        self._guard.stdin.close()
+        with self._speaking:
+            self._guard.stdin.close()
         self._guard.wait()
         self._guard.stdout.close()
 
     def _say(self, word: bytes) -> None:
         assert self._guard.stdin is not None  # PIPE was asked for
-        # A guard that is gone has taken the trainer with it, or `_read` is about to.
-        with contextlib.suppress(BrokenPipeError, ValueError):
+        # A guard that is gone has taken the trainer with it, or `_read` is about to. Of a full pipe
+        # nothing is lost but the word: beats come again, and the end of the pipe kills.
+        with self._speaking, contextlib.suppress(BrokenPipeError, ValueError):
             self._guard.stdin.write(word)
 
     def _read(self) -> None:
