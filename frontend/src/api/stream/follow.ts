@@ -4,6 +4,7 @@
  * All tabs of a user in one browser share one stream, for a browser has six connections to a server
  * and no more. Tabs of two users never share: each user has a hub of their own.
  */
+import { dialOf } from "./dial";
 import { serverFor } from "./event-source";
 import { Hub } from "./hub";
 import type { Follower } from "./messages";
@@ -21,19 +22,10 @@ export function followRun(userId: string, runId: string, follower: Follower): ()
 }
 
 function dialFor(userId: string): Dial {
+  const toShared: Dial = (hear, onDead) => lineOver(portToShared(userId, onDead), hear, onDead);
+  const toOwn: Dial = (hear, onDead) => lineOver(portToOwn(userId), hear, onDead);
   // Some browsers have no SharedWorker: there each tab has a hub and a stream of its own.
-  let isShared = "SharedWorker" in globalThis;
-  let hasAnswered = true;
-  return (hear, onDead) => {
-    isShared &&= hasAnswered;
-    hasAnswered = false;
-    const port = isShared ? portToShared(userId, onDead) : portToOwn(userId);
-    const heard: typeof hear = (message) => {
-      hasAnswered = true;
-      hear(message);
-    };
-    return lineOver(port, heard, onDead);
-  };
+  return dialOf("SharedWorker" in globalThis ? toShared : null, toOwn);
 }
 
 function portToShared(userId: string, onDead: () => void): MessagePort {

@@ -16,7 +16,7 @@ export interface Line {
 export type Dial = (hear: (message: FromHub) => void, onDead: () => void) => Line;
 
 /** Pings that do not come before the hub counts as dead. */
-const MOST_SILENT = 3;
+export const MOST_SILENT = 3;
 
 interface Followed {
   readonly followers: Set<Follower>;
