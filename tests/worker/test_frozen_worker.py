@@ -21,16 +21,19 @@ from worker.worker_process import WorkerProcess
 
 _SUPERVISOR = """
 import os, signal, sys
+from sqlalchemy import text
 from backend.store.runs import supervision
 from backend.store.db import Database
 from backend.store.runs.supervision import Claim, GivenAway
 from worker.outage import OUTAGES
 
-database = Database(sys.argv[1], longest_pause_s=2)
+database = Database(sys.argv[1])
 claim = Claim(sys.argv[2], "worker_frozen", 1)
 try:
     with database.write() as session:
         supervision.hold(session, claim)
+        # As `longest_pause_s` sets it, but not for the moments in which statements are compiled.
+        session.execute(text("SET LOCAL idle_in_transaction_session_timeout = 2000"))
         print("holds", flush=True)
         os.kill(os.getpid(), signal.SIGSTOP)
         supervision.hold(session, claim).beat += 1

@@ -13,7 +13,7 @@ from backend.store.tables.data import Comparison, Response
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Artifact, MetricPoint
 from tests.worker.floor import PROMPTS, Floor
-from tests.worker.tiny_floor import plant_tiny_model
+from tests.worker.tiny_floor import demonstration, plant_tiny_model
 
 TRAINER = f"{sys.executable} -P -m worker.trainer"
 SMALL = {
@@ -107,8 +107,12 @@ def test_a_real_training_stops_when_asked_and_goes_on_from_its_checkpoint(
     floor_with_model: Floor,
 ) -> None:
     floor = floor_with_model
-    long = SMALL | {"optim": {"lr": 1e-4, "batch_size": 2, "epochs": 400}}
-    run_id = floor.new_run(demonstrations={"id": "snapshot_more"}, **long)
+    with floor.database.write() as session:
+        many = [demonstration(number) for number in range(200)]
+        floor.add_snapshot(session, "demonstrations", many, name="many")
+    # A hundred thousand steps: never trained to their end.
+    long = SMALL | {"optim": {"lr": 1e-4, "batch_size": 2, "epochs": 1000}}
+    run_id = floor.new_run(demonstrations={"id": "snapshot_many"}, **long)
 
     with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="60"):
         floor.wait_for_step(run_id, 5)

@@ -346,9 +346,11 @@ def test_nobody_judges_a_process_of_another_boot_or_container() -> None:
 def test_a_supervisor_that_beats_in_time_keeps_its_run(floor: Floor) -> None:
     run_id = floor.new_run()
 
-    with floor.worker("--steps", "250", "--step-s", "0.02", PODIUM_STALE_S="3"):
+    with floor.worker("--hang", PODIUM_STALE_S="3"):
         floor.wake(run_id)
-        processes.wait_until(lambda: floor.run(run_id).beat > 10, "ten beats")
-        floor.wait_for(run_id, "succeeded")
+        # Of a tenth of a second each: more than it takes to be stale.
+        processes.wait_until(lambda: floor.run(run_id).beat >= 40, "forty beats")
+        floor.ask(runs.cancel, run_id)
+        floor.wait_for(run_id, "cancelled")
 
     assert floor.run(run_id).attempt == 1

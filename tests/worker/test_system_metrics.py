@@ -1,12 +1,12 @@
 """What the machine had to do, as metrics: one value a step, never 0 for what nobody knows."""
 
-import os
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +15,9 @@ from sqlalchemy import select
 from backend.schemas.events import MetricLine, StartLine, TrainerLine
 from backend.schemas.metrics.registry import metric_of
 from backend.schemas.vocabulary import Method
+from backend.store.runs import runs
 from backend.store.tables.runs import MetricPoint
+from tests import processes
 from tests.worker.floor import Floor
 from tests.worker.gpu_machine import GIB, HARDWARE, GpuMachine
 from tests.worker.test_relay import append, carry_all, claimed, metric
@@ -156,9 +158,8 @@ def test_what_a_process_uses_is_read_and_what_nobody_knows_is_left_out(
     machine.use(1, None)
 
     first = usage.read(busy, 0.0)
-    cpu_s = sum(os.times()[:4])
-    while sum(os.times()[:4]) < cpu_s + 0.05:
-        pass
+    used_s = _used_s(busy)
+    processes.wait_until(lambda: _used_s(busy) >= used_s + 0.05, "it has computed")
     second = usage.read(busy, 100.0)
 
     assert first["system/gpu_busy/0"] == 0.85
@@ -207,18 +208,29 @@ def test_the_sampler_outlives_a_reading_that_fails(tmp_path: Path) -> None:
     assert heard[0] == {"system/cpu_cores": 7.0}
 
 
+def _used_s(pid: int) -> float:
+    """The processor seconds of this process."""
+    used = psutil.Process(pid).cpu_times()
+    return float(used.user + used.system)
+
+
+def _steps_of_cores(floor: Floor) -> list[int]:
+    statement = select(MetricPoint.step).where(MetricPoint.name == "system/cpu_cores")
+    return floor.rows(statement)
+
+
 @pytest.mark.slow
 def test_a_run_tells_what_its_machine_had_to_do(sqlite_floor: Floor) -> None:
     floor = sqlite_floor
     run_id = floor.new_run()
-    floor.behave(run_id, steps=30, step_s=0.05)
+    floor.behave(run_id, steps=100_000, step_s=0.05)
 
-    with floor.worker("--steps", "30", PODIUM_SYSTEM_METRICS_S="0.1"):
+    with floor.worker(PODIUM_SYSTEM_METRICS_S="0.1"):
         floor.wake(run_id)
-        floor.wait_for(run_id, "succeeded")
+        processes.wait_until(lambda: len(_steps_of_cores(floor)) > 2, "three points")
+        floor.ask(runs.cancel, run_id)
+        floor.wait_for(run_id, "cancelled")
 
-    points = floor.rows(select(MetricPoint).where(MetricPoint.name == "system/cpu_cores"))
-    steps = [point.step for point in points]
-    assert len(steps) > 2
+    steps = _steps_of_cores(floor)
     assert steps == sorted(set(steps))
     assert "system/gpu_busy/0" not in floor.run(run_id).summary

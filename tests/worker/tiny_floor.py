@@ -18,14 +18,15 @@ def plant_tiny_model(floor: Floor) -> None:
     source, sha256 = {"path": str(folder)}, content_sha256(folder, weights)
     with floor.database.write() as session:
         session.execute(update(Model).values(source=source, facts=facts, sha256=sha256))
-        lines = [_demonstration(number) for number in range(PROMPTS)]
+        lines = [demonstration(number) for number in range(PROMPTS)]
         floor.add_snapshot(session, "demonstrations", lines, name="more")
         rankings = [_preference(number) for number in range(PROMPTS)]
         floor.add_snapshot(session, "preferences", rankings)
         floor.add_snapshot(session, "solutions", [_solution(number) for number in range(PROMPTS)])
 
 
-def _demonstration(number: int) -> str:
+def demonstration(number: int) -> str:
+    """The line of a snapshot; number 0 is held out."""
     record = {
         "demonstration_id": f"demonstration_{number}",
         "prompt_id": f"prompt_{number}",

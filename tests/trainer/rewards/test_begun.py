@@ -38,7 +38,8 @@ def call(text, *known):
     return number
 
 def slowly(text, *known):
-    time.sleep(0.5)
+    while not pathlib.Path(os.environ["GATE"]).exists():
+        time.sleep(0.01)
     return call(text)
 """
 
@@ -51,7 +52,14 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
     monkeypatch.setenv("CALLS", str(folder))
+    monkeypatch.setenv("GATE", str(tmp_path / "gate"))
     return folder
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Path:
+    """The file that `slowly` waits for."""
+    return tmp_path / "gate"
 
 
 @pytest.fixture
@@ -73,12 +81,15 @@ def test_each_call_that_was_begun_answers_one_that_is_asked(one_process: Pool) -
     assert [grade.score for grade in grades] == [0, 2, 3, 1, 4]
 
 
-def test_what_is_forgotten_is_not_asked_any_more(one_process: Pool, calls: Path) -> None:
+def test_what_is_forgotten_is_not_asked_any_more(
+    one_process: Pool, calls: Path, gate: Path
+) -> None:
     begun = Begun("call", one_process)
     for number in range(6):
         begun.begin(("counted:slowly", str(number)))
 
     begun.forget()
+    gate.touch()
 
     assert [found.fault for found in begun.answers([("counted:call", "now")])] == [""]
     # The one that the process was at, and the one that was asked.
@@ -142,7 +153,11 @@ def test_a_response_is_graded_while_others_are_being_sampled(
 
 
 def test_a_stop_while_sampling_leaves_nothing_to_be_graded(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, one_process: Pool, calls: Path
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    one_process: Pool,
+    calls: Path,
+    gate: Path,
 ) -> None:
     prompts, requests, sampling = _asked(tokenizer)
     scorer = _scorer(FunctionScorer("counted:slowly", one_process))
@@ -163,6 +178,7 @@ def test_a_stop_while_sampling_leaves_nothing_to_be_graded(
             between_tokens=stop,
             on_response=begin,
         )
+    gate.touch()
 
     assert one_process.ask("call", [("counted:call", "now")])[0].fault == ""
     assert len(list(calls.iterdir())) <= 2

@@ -78,8 +78,7 @@ def test_whatever_happens_to_one_question_the_others_are_answered(pool: Pool) ->
 
 
 def test_a_process_that_was_killed_from_outside_is_replaced(pool: Pool) -> None:
-    pool.ask("call", [("own:double", "x")] * 2)
-    for one in graders():
+    for one in graders_of(pool):
         one.kill()
     pool.ask("call", [("own:double", "x")] * 4)
     assert [one.fault for one in pool.ask("call", [("own:double", "x")] * 4)] == [""] * 4
@@ -87,21 +86,27 @@ def test_a_process_that_was_killed_from_outside_is_replaced(pool: Pool) -> None:
 
 def test_the_wish_to_stop_is_the_trainers_alone(pool: Pool) -> None:
     """A step that is graded to its end gets the grades that it would get without it."""
-    pool.ask("call", [("own:double", "x")] * 2)
-    for one in graders():
+    for one in graders_of(pool):
         one.send_signal(signal.SIGTERM)
     assert [one.fault for one in pool.ask("call", [("own:double", "x")] * 4)] == [""] * 4
 
 
 def test_nothing_runs_after_the_end(pool: Pool) -> None:
-    # The pool of runs in this process lives on.
-    others = graders()
-    pool.ask("call", [("own:double", "x")] * 2)
-    mine = [one for one in graders() if one not in others]
+    mine = graders_of(pool)
     assert len(mine) >= 4
     pool.close()
     left = psutil.wait_procs(mine, timeout=10)[1]
     assert [one for one in left if one.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def graders_of(pool: Pool) -> list[psutil.Process]:
+    """The graders of a pool that has answered nothing yet, once both have answered.
+
+    The pool of runs in this process lives on, and so does what other tests have left.
+    """
+    others = graders()
+    pool.ask("call", [("own:double", "x")] * 2)
+    return [one for one in graders() if one not in others]
 
 
 def graders() -> list[psutil.Process]:
