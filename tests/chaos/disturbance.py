@@ -14,7 +14,7 @@ from tests.chaos.follower import Follower
 from tests.chaos.site import Site
 
 # A victim that has just ended by itself is no victim: so often are runs made anew.
-_TRIES = 5
+TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def disturb(site: Site, victim: str, chance: Random, work: Work, *, runs: int = 
         made = elsewhere.submit(_make_runs, site, work, runs)
         if victim in ("guard", "trainer"):
             followers = made.result()
-            for _ in range(_TRIES):
+            for _ in range(TRIES):
                 if _kill_process_of(site, victim, chance, list(followers), work):
                     break
                 followers |= _make_runs(site, work, runs)

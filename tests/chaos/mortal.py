@@ -26,10 +26,12 @@ class Mortal:
         cwd: Path = processes.ROOT,
         pass_fds: Sequence[int] = (),
         end_signal: signal.Signals = signal.SIGTERM,
+        passing: str | None = None,
     ) -> None:
         """`is_ready` is asked with what the process has written to its log since its start.
 
-        `end_signal` is what asks it to end.
+        `end_signal` is what asks it to end. If it ends by itself with `passing` in its log, what it
+        needs is not free yet, and it is started again until it is.
         """
         self.name = name
         self.log = log
@@ -40,6 +42,7 @@ class Mortal:
         self._cwd = cwd
         self._pass_fds = pass_fds
         self._end_signal = end_signal
+        self._passing = passing
         self._process: subprocess.Popen[bytes] | None = None
         self._log_start = 0
 
@@ -62,12 +65,19 @@ class Mortal:
     def wait_until_ready(self) -> None:
         """Wait until it does its work; with the end of its log if it does not."""
         processes.wait_until(
-            lambda: self._is_ready(self._said()),
-            f"{self.name} is ready",
-            process=self._process,
-            log=self.log,
-            timeout_s=READY_TIMEOUT_S,
+            self._is_up, f"{self.name} is ready", log=self.log, timeout_s=READY_TIMEOUT_S
         )
+
+    def _is_up(self) -> bool:
+        if self._is_ready(self._said()):
+            return True
+        if self._process is None or self._process.poll() is None:
+            return False
+        said = self.log.read_text(errors="replace")[-4000:]
+        is_passing = self._passing is not None and self._passing in self._said()
+        assert is_passing, f"{self.name} has ended before it was ready\n{said}"
+        self.start()
+        return False
 
     @property
     def pid(self) -> int:

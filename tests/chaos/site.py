@@ -154,8 +154,11 @@ class Site:
         processes.wait_until(is_created, "a run is created", timeout_s=120)
         return answer[0]
 
-    def call(self, method: str, path: str, **more: Any) -> Any:
-        """The JSON of an answer, None while the API or its database is away."""
+    def call(self, method: str, path: str, *, too_late: int = 0, **more: Any) -> Any:
+        """The JSON of an answer, None while the API or its database is away.
+
+        `too_late` is the status of a refusal that may be: then it is None, too.
+        """
         headers = {"Authorization": f"Bearer {self.key}"} | more.pop("headers", {})
         try:
             answer = httpx.request(
@@ -168,7 +171,7 @@ class Site:
             )
         except httpx.HTTPError:
             return None
-        if answer.status_code >= 500:
+        if answer.status_code >= 500 or answer.status_code == too_late:
             return None
         assert answer.status_code < 300, answer.text
         return answer.json()
@@ -262,6 +265,8 @@ def server_site(
         user=account,
         cwd=cluster,
         end_signal=signal.SIGINT,
+        # A killed postmaster's children may take a moment to notice.
+        passing="pre-existing shared memory block",
     )
     redis = Mortal(
         "redis",

@@ -4,10 +4,12 @@ from random import Random
 
 import pytest
 
+from backend.store.tables.runs import Run
 from tests.chaos import laws
 from tests.chaos.conftest import OpenSite
-from tests.chaos.disturbance import hold_laws
+from tests.chaos.disturbance import TRIES, Work, hold_laws
 from tests.chaos.follower import Follower
+from tests.chaos.site import Site
 
 
 @pytest.mark.slow
@@ -17,13 +19,8 @@ def test_a_run_that_slept_through_a_restart_of_everything_ends_the_same_to_the_b
 ) -> None:
     site, work = real_site(backend)
     last = max(step for _, step in work.values)
-    run_id = site.create_run("paused", work.config)
-    follower = Follower(site.url, site.key, run_id)
-    follower.start()
-
-    site.floor.wait_for_step(run_id, Random(backend).randint(1, last // 6))
-    assert site.call("POST", f"/runs/{run_id}/pause")["state"] == "stopping"
-    paused = site.floor.wait_for(run_id, "paused")
+    paused, follower = paused_run(site, work, Random(backend), last)
+    run_id = paused.id
     assert paused.checkpoint_step is not None
     assert 0 < paused.checkpoint_step < last
     laws.assert_no_orphans(site)
@@ -47,3 +44,20 @@ def test_a_run_that_slept_through_a_restart_of_everything_ends_the_same_to_the_b
         for name in point["values"]
     ]
     assert len(told) == len(set(told))
+
+
+def paused_run(site: Site, work: Work, chance: Random, last: int) -> tuple[Run, Follower]:
+    """A run that was paused early, and who follows it; if one ends before, another is made."""
+    for _ in range(TRIES):
+        run_id = site.create_run("paused", work.config)
+        follower = Follower(site.url, site.key, run_id)
+        follower.start()
+        site.floor.wait_for_step(run_id, chance.randint(1, last // 6))
+        if told := site.call("POST", f"/runs/{run_id}/pause", too_late=409):
+            assert told["state"] == "stopping"
+            run = site.floor.wait_for(run_id, "paused", *laws.ENDED)
+            if run.state == "paused":
+                return run, follower
+        laws.assert_ended_well(site.floor.wait_for(run_id, *laws.ENDED))
+        follower.stop()
+    raise AssertionError(f"{TRIES} runs had ended before they could be paused")
