@@ -8,6 +8,7 @@ the console fails the test that opened it.
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,13 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS, timeout=PATIENCE_MS)
         yield browser
         browser.close()
+
+
+def zone_at_noon() -> str:
+    """A time zone in which it is about noon: there no midnight ends a day during a test."""
+    hours = 12 - datetime.now(UTC).hour
+    # The names have reversed signs: five hours east of Greenwich is GMT-5.
+    return f"Etc/GMT{-hours:+d}" if hours else "Etc/GMT"
 
 
 def open_window(browser: Browser, **options: Any) -> BrowserContext:

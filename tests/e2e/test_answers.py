@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from backend.domain.assignment import RELEASED
 from tests.e2e.conftest import open_window
 from tests.e2e.journey import PASSWORD, STEPS, Journey, new_person, shortest
 from tests.e2e.late_answers import TWO_FRAMES
-from tests.e2e.test_rank import HELD, wait_for_judgments
+from tests.e2e.test_rank import HELD, wait_for_held, wait_for_judgments
 from tests.e2e.workshop import Workshop
 from tests.processes import wait_until
 
@@ -167,17 +167,25 @@ def test_ten_taken_offline_survive_the_tab_and_others_get_what_is_given_back(
     expect(page.get_by_text("comparisons offline until")).to_have_count(0)
 
 
+def ends(page: Page) -> dict[str, str]:
+    """When the leases of this tab end, by the comparison's id."""
+    return {one["id"]: one["expires_at"] for one in json.loads(page.evaluate(HELD))}
+
+
 def test_a_closed_tab_gives_its_leases_back_and_a_reloaded_one_keeps_them(
     new_journey: NewJourney,
 ) -> None:
     journey = new_journey("Closed")
     page = journey.page
     before = page.get_by_label("Prompt").inner_text()
-    renewed: list[str] = []
-    page.on("response", lambda one: renewed.append(one.url) if one.url.endswith("/renew") else None)
+    wait_for_held(page, 3)
+    granted = ends(page)
     page.reload()
     # A lease that is being renewed while the tab closes lasts its quarter of an hour.
-    wait_until(lambda: page.evaluate("true") and len(renewed) >= 3, "all three are renewed")
+    wait_until(
+        lambda: ends(page).keys() == granted.keys() and not ends(page).items() & granted.items(),
+        "all three are renewed, and this tab knows it",
+    )
     expect(page.get_by_label("Prompt")).to_be_visible()
     assert page.get_by_label("Prompt").inner_text() == before
     assert journey.longest_lease() > RELEASED

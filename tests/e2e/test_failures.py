@@ -49,7 +49,7 @@ def test_a_failed_run_says_why_what_to_do_and_goes_on_from_its_checkpoint(
     starts = workshop.get(f"/runs/{run}/events", type="start")["items"]
     assert [event["data"]["step"] for event in starts][-2:] == [0, 60]
     expect(page.locator(".run-head")).to_contain_text(
-        re.compile(r"2 attempts, the last one took \d+ s")
+        re.compile(r"2 attempts, the last one took \d+ (s|min)")
     )
     page.goto(f"/projects/{project}/runs/{run}/checkpoints")
     expect(page.get_by_role("link", name="Open the trained model (step 70)")).to_be_visible()

@@ -5,10 +5,11 @@ import json
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import OpenPage, open_window
+from tests.e2e.conftest import OpenPage, open_window, zone_at_noon
 from tests.e2e.test_pages import barriers
-from tests.e2e.test_rank import wait_for_held
+from tests.e2e.test_rank import judgments, wait_for_held
 from tests.e2e.workshop import RESPONSES, Workshop
+from tests.processes import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -44,7 +45,7 @@ def test_two_browsers_from_a_link_to_the_first_judgment(
     assert "/invitation#token=" in ada
     expect(page.get_by_role("region", name="Open invitations").get_by_role("row")).to_have_count(3)
 
-    context = open_window(browser)
+    context = open_window(browser, timezone_id=zone_at_noon())
     theirs = context.new_page()
     theirs.goto(ada)
     expect(theirs.get_by_text("You are invited to People as an annotator.")).to_be_visible()
@@ -225,7 +226,7 @@ def test_a_new_version_is_read_before_the_next_comparison(
     workshop.comparisons(project, 8)
     body = {"people": [{"name": "Devi"}], "role": "annotator"}
     (made,) = workshop.post(f"/projects/{project}/invitations", body)["items"]
-    context = open_window(browser, base_url=workshop.url)
+    context = open_window(browser, base_url=workshop.url, timezone_id=zone_at_noon())
     theirs = context.new_page()
     come_in(theirs, f"/invitation#token={made['token']}", "devi@example.org")
     theirs.get_by_role("button", name="I have read version 1").click()
@@ -261,9 +262,18 @@ def test_a_new_version_is_read_before_the_next_comparison(
     theirs.keyboard.press("2")
     expect(theirs.get_by_role("button", name="needs a lawyer", pressed=True)).to_be_visible()
     theirs.keyboard.press("Enter")
-    expect(theirs.get_by_text("4 judgments today")).to_be_visible()
-    (last, *_) = workshop.get(f"/projects/{project}/judgments")["items"]
+    wait_until(
+        lambda: any(one["verdict"] == "cannot_judge" for one in judgments(workshop, project)),
+        "the last judgment arrived",
+    )
+    # How many were at hand and judged depends on when the page heard of the new version.
+    (last, *earlier) = judgments(workshop, project)
     assert (last["verdict"], last["reasons"]) == ("cannot_judge", ["needs a lawyer"])
+    assert all(one["verdict"] == "ranked" for one in earlier)
+    assert len(earlier) <= 3
+    count = 1 + len(earlier)
+    said = f"{count} judgment{'s' if count > 1 else ''} today"
+    expect(theirs.get_by_text(said)).to_be_visible()
     context.close()
 
 
@@ -291,7 +301,7 @@ def test_the_way_in_leads_through_practice_which_is_tried_until_it_is_passed(
 
     body = {"people": [{"name": "Edda"}], "role": "annotator"}
     (made,) = workshop.post(f"/projects/{project}/invitations", body)["items"]
-    context = open_window(browser, base_url=workshop.url)
+    context = open_window(browser, base_url=workshop.url, timezone_id=zone_at_noon())
     page = context.new_page()
     come_in(page, f"/invitation#token={made['token']}", "edda@example.org")
     page.get_by_role("button", name="I have read version 1").click()
