@@ -242,8 +242,8 @@ class OwnJudgmentAnswer(RevisionAnswer):
         description="Why it is kept for review and does not count; null = it counts."
     )
     active_ms: int | None = Field(
-        description="Milliseconds that its annotator spent on it, revisions included, as the client "
-        "counted them; null = not counted."
+        description="Milliseconds that its annotator spent on it, revisions included, as the client"
+        " counted them; null = not counted."
     )
     earlier: list[RevisionAnswer] = Field(
         description="The revisions before this one, the newest first; at most 20."

@@ -281,9 +281,10 @@ export interface components {
         };
         /**
          * AuditAnswer
-         * @description One change, or one read or refusal that is kept, too. `action` is the operation of this API.
+         * @description One change, or one read or refusal that is kept, too.
          *
-         *     `data`: the ids of its address and, for rights and keys, what was there `before` and `after`.
+         *     `action` is the operation of this API, or a command on the machine of the service. `data`: the
+         *     ids of its address and, for rights and keys, what was there `before` and `after`.
          *     Refusals, exports and reads of others' judgments have `outcome` ("done" or a status), `address`
          *     and `count`, how often that second. Each `sha256` covers the line and the hash before it.
          */
