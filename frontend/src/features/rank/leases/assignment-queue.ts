@@ -128,7 +128,8 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
     let isGone = false;
     const letGo = (ids: readonly string[]) => {
       // Drafts are of all tabs: only what somebody works on in this one stays.
-      const isKept = (id: string) => !ids.includes(id) || isTouched(id) || id === reopenedId(projectId, userId);
+      const isKept = (id: string) =>
+        !ids.includes(id) || isTouched(id) || id === reopenedId(projectId, userId);
       setLeased((now) => keeping(now, isKept));
     };
     const channel = new BroadcastChannel(`podium.leases.${projectId}.${userId}`);
