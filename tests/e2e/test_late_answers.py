@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from backend.schemas.events import MetricLine
 from tests.e2e.conftest import OpenPage, forget
-from tests.e2e.late_answers import LateAnswer
+from tests.e2e.late_answers import TWO_FRAMES, LateAnswer
 from tests.e2e.test_pages import barriers
 from tests.e2e.test_rank import HELD, shown, wait_for_held, wait_for_judgments
 from tests.e2e.workshop import Workshop
@@ -189,6 +189,35 @@ def test_two_tabs_show_two_comparisons_however_late_the_elder_answers(
     shown(other)
     assert (prompt_of(page), held(page)) == (first, mine)
     other.close()
+
+
+# Notes when another tab says that it holds nothing.
+_HEAR_OF_NONE = """(name) => {
+  window.heardOfNone = false;
+  new BroadcastChannel(name).onmessage = ({ data }) => {
+    window.heardOfNone ||= data.ids !== null && data.ids.length === 0;
+  };
+}"""
+
+
+def test_what_a_closed_tab_held_can_be_taken_offline_in_another(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    page, project = ranking(workshop, open_page, "Closed elsewhere", 6)
+    other = page.context.new_page()
+    other.goto(page.url)
+    wait_until(
+        lambda: len(held(other)) == 3 and not held(other) & held(page), "each tab holds three"
+    )
+    user = workshop.get("/me")["id"]
+    page.evaluate(_HEAR_OF_NONE, f"podium.leases.{project}.{user}")
+    other.close(run_before_unload=True)
+    wait_until(lambda: bool(page.evaluate("window.heardOfNone")), "the other tab has said so")
+    page.evaluate(TWO_FRAMES)
+
+    page.get_by_role("button", name="Take ten offline").click()
+
+    expect(page.get_by_text("6 comparisons offline until")).to_be_visible()
 
 
 def judged(workshop: Workshop, open_page: OpenPage, name: str) -> tuple[Page, str]:
