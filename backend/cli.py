@@ -127,7 +127,9 @@ def _run_client(settings: Settings, client_arguments: list[str]) -> int:
 def _client_environment(url: str, settings: Settings) -> dict[str, str]:
     """The caller's environment and where the server is; no proxy is asked for it, only for more."""
     passed = os.environ.get("no_proxy") or os.environ.get("NO_PROXY", "")
-    direct = ",".join(filter(None, (passed, urlsplit(url).hostname)))
+    # A `*` means all hosts only if it stands alone.
+    own = None if passed.strip() == "*" else urlsplit(url).hostname
+    direct = ",".join(filter(None, (passed, own)))
     # Linux usually has the lower-case name, other systems the upper-case one.
     no_proxy = {"no_proxy": direct, "NO_PROXY": direct}
     address = {"PODIUM_URL": url, "PODIUM_DATA_DIR": str(settings.data_dir)}

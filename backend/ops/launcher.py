@@ -158,7 +158,7 @@ def hold_data_dir(data_dir: Path) -> IO[str]:
     Raises Conflict naming the holder.
     """
     lock = (data_dir / "podium.lock").open("a+", encoding="utf-8")
-    if not _is_taken(lock):
+    if not _has_taken(lock):
         lock.close()
         raise Conflict(
             f"the data directory {data_dir} is in use by {_describe_holder(data_dir)}",
@@ -169,8 +169,8 @@ def hold_data_dir(data_dir: Path) -> IO[str]:
     return lock
 
 
-def _is_taken(lock: IO[str]) -> bool:
-    """Take a lock if nobody has it; whoever asks whether it is held has it for a moment."""
+def _has_taken(lock: IO[str]) -> bool:
+    """Take a lock unless somebody keeps it; whoever asks whether it is held has it for a moment."""
     for _ in range(LOCK_TRIES):
         with suppress(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

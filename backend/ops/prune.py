@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -172,7 +173,9 @@ class Prune:
                 return False
             # Within the transaction: a run that takes the model into use later finds no copy.
             aside = Path(tempfile.mkdtemp(dir=copy.parent, prefix=ARRIVING))
-            copy.rename(aside)
+            # Another prune may have been here.
+            with suppress(FileNotFoundError):
+                copy.rename(aside)
         shutil.rmtree(aside, ignore_errors=True)
         return True
 

@@ -57,17 +57,22 @@ def test_without_a_terminal_the_client_decides_the_exit_code_and_nothing_stays(
     assert not processes.answers(f"{seen['server']['url']}/healthz")
 
 
-def test_behind_a_proxy_server_and_client_reach_each_other_without_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("passed", "given"), [("internal.example", "internal.example,127.0.0.1"), ("*", "*")]
+)
+def test_behind_a_proxy_server_and_client_reach_each_other_without_it(
+    tmp_path: Path, passed: str, given: str
+) -> None:
     data_dir = tmp_path / "data"
     env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_STOP_GRACE_S="5")
     # Nothing answers there; what it lets pass is the operator's to say.
-    env |= {"http_proxy": "http://127.0.0.1:9", "no_proxy": "internal.example", "NO_PROXY": ""}
+    env |= {"http_proxy": "http://127.0.0.1:9", "no_proxy": passed, "NO_PROXY": ""}
     tell = "(data_dir / 'no_proxy').write_text(os.environ['no_proxy'])"
 
     done = processes.run(demo_command(tmp_path, tell), env)
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (data_dir / "no_proxy").read_text() == "internal.example,127.0.0.1"
+    assert (data_dir / "no_proxy").read_text() == given
 
 
 def test_an_interrupted_demo_takes_its_client_along(tmp_path: Path) -> None:

@@ -101,6 +101,16 @@ def test_a_copy_of_a_model_that_was_pruned_on_another_machine_goes(site: Site) -
     assert not copy.exists()
 
 
+def test_a_copy_that_another_prune_has_just_deleted_stops_nothing(site: Site) -> None:
+    copies = [copy_of(site)]
+    site.model("model_more", archived=False)
+    copies.append(copy_of(site, "runs/model_more/model-1"))
+
+    site.prune(meanwhile=site.prune)
+
+    assert not any(copy.exists() for copy in copies)
+
+
 def test_what_no_model_of_this_database_names_stays(site: Site) -> None:
     site.put("runs/run_unknown/model-1")
     copy = copy_of(site, "runs/run_unknown/model-1")

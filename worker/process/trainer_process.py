@@ -178,7 +178,8 @@ class TrainerProcess:
     def _say(self, word: bytes) -> None:
         assert self._guard.stdin is not None  # PIPE was asked for
         # A guard that is gone has taken the trainer with it, or `_read` is about to. Of a full pipe
-        # nothing is lost but the word: beats come again, and the end of the pipe kills.
+        # the word is lost: beats and `kill` come again; `term` does not, so the trainer is killed
+        # after the grace.
         with self._speaking, contextlib.suppress(BrokenPipeError, ValueError):
             self._guard.stdin.write(word)
 

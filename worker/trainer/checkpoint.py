@@ -72,8 +72,8 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int, min_free_bytes: int
 
     Kept are the newest `keep`, the best one, and those that `pins.json` beside the folder names.
     One of the same step steps aside until the new one is in its place.
-    Raises DiskError, also where less than `min_free_bytes` would stay free; what was there before
-    stays loadable.
+    Raises DiskError, also where less than `min_free_bytes` would stay free; what the new one does
+    not displace stays loadable.
     """
     target = folder / f"{_PREFIX}{checkpoint.step}"
     partial, replaced = folder / f".{target.name}.partial", folder / f".{target.name}{_REPLACED}"
@@ -112,8 +112,8 @@ def _settle(folder: Path) -> None:
 def _make_room(folder: Path, checkpoint: Checkpoint, *, keep: int, min_free_bytes: int) -> None:
     """Raise DiskError if this checkpoint would take the room that is to stay free.
 
-    Where room is short, what it displaces is dropped before, so that a run that takes no more room
-    than it had goes on, whoever has filled the disk.
+    Where room is short, what it displaces is dropped before, so that a run that keeps two or more
+    and takes no more room than it had goes on, whoever has filled the disk.
     """
     folder.mkdir(parents=True, exist_ok=True)
     needed = _n_bytes(checkpoint)

@@ -129,12 +129,15 @@ class Loop:
             self.optimizer.clear_gradient()
             for trained in self.tensor_parts.values():
                 trained.clear_gradient()
-            self.save()
+            self.save(is_last=True)
             raise
         self._take_best()
 
-    def save(self) -> None:
-        """Write a checkpoint of the last finished step."""
+    def save(self, *, is_last: bool = False) -> None:
+        """Write a checkpoint of the last finished step.
+
+        The last one of an attempt may take the room that is to stay free: without it work is lost.
+        """
         run = self.run
         run.events.progress(self.done_step, self.steps, "saving")
         weights: dict[str, Tensor] = dict(trainable(self.model))
@@ -158,7 +161,7 @@ class Loop:
             run.checkpoints,
             checkpoint.Checkpoint(self.done_step, state, tensors, is_best=is_best),
             keep=run.config.max_checkpoints,
-            min_free_bytes=run.min_free_bytes,
+            min_free_bytes=0 if is_last else run.min_free_bytes,
         )
         run.events.checkpoint(self.done_step, str(path.relative_to(run.directory)), best=is_best)
 

@@ -158,7 +158,7 @@ def _best(
     measured: Measured,
     direction: Direction,
 ) -> int | None:
-    """The place of the group that is better than its start and every other row, not by chance.
+    """The place of the group that is better than every other row, and its start where measured.
 
     None while a seed of a group with a value is missing or has not succeeded, or groups measured
     themselves at different steps.

@@ -41,7 +41,7 @@ _OF_GIVEN_TEXTS = re.compile(r"eval/(.*/)?text_.*")
 
 # What the KL is measured against: the reference, or without one the model that the run began with.
 _REFERENCE = "reference"
-_FROM_THE_REFERENCE = re.compile(r"kl/(?!coef$).*|eval/objective")
+_FROM_THE_REFERENCE = re.compile(r"kl/(?!coef$).*|eval/(objective|ref_logp)")
 # The reward less the price of the KL.
 _PRICED = re.compile(r"eval/objective")
 _PRICE = ("kl.coef", "kl.target")
@@ -65,9 +65,11 @@ def _as_written(section: str, metric: str, configs: Sequence[Config]) -> str:
     sets = [_set_of(metric, config) for config in configs]
     if section != _SETS or any(one != sets[0] for one in sets):
         return section
-    inherited = (f"rollout.{one}" for one in _INHERITED)
+    found = [one or {} for one in sets]
     return next(
-        path for path in inherited if len({value_at(config, path) for config in configs}) > 1
+        f"rollout.{setting}"
+        for setting in _INHERITED
+        if len({_sampled_by(*both, setting) for both in zip(found, configs, strict=True)}) > 1
     )
 
 

@@ -265,7 +265,7 @@ def _invalid(names: Collection[str]) -> NewEvent:
 
 def _surplus(names: Collection[str]) -> NewEvent:
     message = (
-        f"The run has {MOST_NAMES:,} metrics, as many as a run may have. {len(names):,} more "
+        f"A run may have {MOST_NAMES:,} metrics. {len(names):,} more "
         f"{'was' if len(names) == 1 else 'were'} left out: {_some(names)}. Report fewer names, "
         "such as a mean instead of a number for each item."
     )

@@ -161,10 +161,14 @@ class _Drawn(NamedTuple):
 
 def _drawn(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, _Drawn]:
     """The curves that the rules look at, by run: evaluations whole, long curves as means."""
-    names = sorted({name for run in rows for name in _looked_at(run)})
+    looked_at = {run.id: set(_looked_at(run)) for run in rows}
+    names = sorted(set[str]().union(*looked_at.values()))
     found: defaultdict[str, _Drawn] = defaultdict(lambda: _Drawn({}, {}))
     means: defaultdict[str, list[str]] = defaultdict(list)
     for series in _series(session, [run.id for run in rows], names, Window(points=_BUCKETS)):
+        # What another run has may be beyond what is read of this one.
+        if series.name not in looked_at[series.run]:
+            continue
         found[series.run].curves[series.name] = _points(series)
         if series.n > len(series.x):
             means[series.run].append(series.name)

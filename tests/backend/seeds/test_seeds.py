@@ -243,6 +243,10 @@ def test_a_set_is_sampled_as_its_run_where_it_says_nothing_itself() -> None:
     assert measured_apart("eval/a/pass@1", [config(0.4), said[0]]) == "evaluation_sets"
     # The prompts of the run itself have no such setting.
     assert measured_apart("eval/pass@1", said) == "rollout.temperature"
+    # What both sets say themselves differs in their runs, and is not the reason.
+    for top_p, one in zip((0.9, 1.0), said, strict=True):
+        one["rollout"]["top_p"] = top_p
+    assert measured_apart("eval/a/pass@1", said) == "rollout.top_p"
 
 
 def test_what_passes_is_part_of_what_correct_means() -> None:
@@ -259,6 +263,12 @@ def test_a_reward_less_the_price_of_the_kl_is_measured_by_that_price() -> None:
     assert measured_apart("eval/objective", configs) == "kl.coef"
     assert measured_apart("eval/objective", targets) == "kl.target"
     assert measured_apart("eval/reward", configs) is None
+
+
+def test_log_probabilities_under_another_reference_are_another_measure() -> None:
+    configs = [{"reference": {"id": one}} for one in ("model_a", "model_b")]
+
+    assert measured_apart("eval/ref_logp", configs) == "reference"
 
 
 @pytest.mark.parametrize("setting", ["loss", "beta", "label_smoothing", "margin", "center"])
