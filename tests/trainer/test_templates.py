@@ -1,10 +1,12 @@
 """Templates: what a conversation is for a model, by name or in words of one's own."""
 
+import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from transformers import PreTrainedTokenizerBase
+from transformers.utils import chat_template_utils
 
 from backend.schemas.records import Message
 from backend.schemas.references import Reference
@@ -96,6 +98,50 @@ def test_ones_own_template_says_itself_how_it_begins() -> None:
     tokenizer = templated("{{ bos_token }}" + MINE, adds_bos=True)
     assert render_prompt(tokenizer, ASKED, system="")[0] == 0
     assert 0 not in render_prompt(templated(MINE, adds_bos=True), ASKED, system="")
+
+
+DATED = (
+    "{% if strftime_now is defined %}{% set day = strftime_now('%d %b %Y') %}"
+    "{% else %}{% set day = 'no day' %}{% endif %}"
+    "  {%- if true %}\n[{{ day }}]{% endif %}" + MINE
+)
+
+
+def test_a_template_that_asks_for_the_date_gets_the_same_on_every_day(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a run that resumes after midnight reads other prompts; and the hash would change."""
+    tokenizer = templated(DATED)
+    before = render_prompt(tokenizer, ASKED, system=""), template_hash(tokenizer)
+
+    class Tomorrow(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> "Tomorrow":
+            return cls(2031, 1, 2, tzinfo=tz)
+
+    monkeypatch.setattr(chat_template_utils, "datetime", Tomorrow)
+
+    assert tokenizer.decode(before[0]) == "[26 Jul 2024]Q: 1 + 1?\nA:"
+    assert (render_prompt(tokenizer, ASKED, system=""), template_hash(tokenizer)) == before
+
+
+@pytest.mark.parametrize(
+    "form", ["%d %B %Y", "%-d/%-m/%y", "%Y-%m-%d", "%A, %H:%M:%S %p", "%j %U %F %T", "100%% %Y%%"]
+)
+def test_a_template_writes_the_date_in_its_own_form(form: str) -> None:
+    day = datetime.datetime(2024, 7, 26, tzinfo=datetime.UTC)
+    assert written(f"{{{{ strftime_now({form!r}) }}}}", ASKED) == day.strftime(form)
+    assert written(f"{{{{ strftime_now(format={form!r}) }}}}", ASKED) == day.strftime(form)
+
+
+@pytest.mark.parametrize(
+    "start", ["{{- 'a' }}", "  {% if true %}a{% endif %}", "\na", "a\n", "  a", "{#- -#} a"]
+)
+def test_the_date_changes_nothing_else_in_a_template(start: str) -> None:
+    """Neither the white space before the first tag nor the line break at the end."""
+    asks = "{% if false %}{{ strftime_now('%d') }}{% endif %}"
+    plain = "{% if false %}{{ messages }}{% endif %}"
+    assert written(start + asks, ASKED) == written(start + plain, ASKED)
 
 
 def test_the_hash_tells_templates_apart() -> None:

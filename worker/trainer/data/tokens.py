@@ -20,6 +20,7 @@ from transformers import PreTrainedTokenizerBase
 from backend.schemas.records import Message
 from backend.schemas.references import Reference
 from worker.trainer.data import prefix_tree
+from worker.trainer.data.day import dated
 from worker.trainer.data.prefix_tree import PrefixTree
 from worker.trainer.errors import ConfigError, DataError
 
@@ -268,7 +269,12 @@ def common_prefix(prompts: Sequence[list[int]]) -> int:
 
 
 def _render(tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]]) -> list[int]:
-    text = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
+    text = tokenizer.apply_chat_template(
+        turns,
+        chat_template=dated(tokenizer.get_chat_template()),
+        add_generation_prompt=True,
+        tokenize=False,
+    )
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids
 
