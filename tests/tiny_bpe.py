@@ -20,28 +20,38 @@ SPARE_IDS = 8
 
 
 def make_tiny_bpe_model(
-    folder: Path, *, chat_template: str | None = CHAT_TEMPLATE, adds_bos: bool = False
+    folder: Path,
+    *,
+    chat_template: str | None = CHAT_TEMPLATE,
+    adds_bos: bool = False,
+    eos_token: str = "<|im_end|>",
 ) -> Path:
     """Save model and tokenizer; the model has some more ids than the tokenizer has tokens."""
-    tokenizer = make_tiny_bpe(chat_template=chat_template, adds_bos=adds_bos)
+    tokenizer = make_tiny_bpe(chat_template=chat_template, adds_bos=adds_bos, eos_token=eos_token)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = LlamaForCausalLM(_config(len(tokenizer) + SPARE_IDS))
+        model = LlamaForCausalLM(_config(len(tokenizer) + SPARE_IDS, int(tokenizer.eos_token_id)))
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
 def make_tiny_bpe(
-    *, chat_template: str | None = CHAT_TEMPLATE, adds_bos: bool = False
+    *,
+    chat_template: str | None = CHAT_TEMPLATE,
+    adds_bos: bool = False,
+    eos_token: str = "<|im_end|>",
 ) -> PreTrainedTokenizerFast:
-    """600 tokens; `<|im_end|>` ends a response. `adds_bos`: it begins every text with `<s>`."""
+    """600 tokens; `<|im_end|>` ends a response. `adds_bos`: it begins every text with `<s>`.
+
+    `eos_token`: another end-of-sequence token than the one that the template writes after a turn.
+    """
     return PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer.from_str(_trained(adds_bos)),
         bos_token="<s>",
-        eos_token="<|im_end|>",
+        eos_token=eos_token,
         pad_token="<|im_end|>",
-        additional_special_tokens=["<|im_start|>"],
+        additional_special_tokens=["<|im_start|>", "<|im_end|>"],
         chat_template=chat_template,
         clean_up_tokenization_spaces=False,
     )
@@ -66,7 +76,7 @@ def _trained(adds_bos: bool) -> str:
     return str(tokenizer.to_str())
 
 
-def _config(vocab_size: int) -> LlamaConfig:
+def _config(vocab_size: int, eos_token_id: int) -> LlamaConfig:
     return LlamaConfig(
         vocab_size=vocab_size,
         hidden_size=32,
@@ -77,7 +87,7 @@ def _config(vocab_size: int) -> LlamaConfig:
         max_position_embeddings=512,
         tie_word_embeddings=True,
         bos_token_id=0,
-        eos_token_id=2,
+        eos_token_id=eos_token_id,
         pad_token_id=2,
         initializer_range=0.2,
     )

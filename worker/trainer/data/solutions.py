@@ -14,6 +14,7 @@ from transformers import PreTrainedTokenizerBase
 from backend.schemas.records import SolutionRecord
 from backend.schemas.training import ProcessRewardModelConfig
 from backend.schemas.vocabulary import Split
+from worker.trainer.data.ends import closing_id
 from worker.trainer.data.tokens import (
     Tokens,
     check_length,
@@ -92,7 +93,7 @@ def _encode(
 ) -> Solution:
     separator = SEPARATORS[config.separator]
     text = separator.join(step.content.strip() for step in record.steps)
-    end_id = int(tokenizer.eos_token_id) if record.is_finished else None
+    end_id = closing_id(tokenizer) if record.is_finished else None
     tokens = Tokens(
         render_prompt(tokenizer, record.messages, system=config.system),
         encode_response(tokenizer, text if record.is_finished else text + separator, end_id=end_id),

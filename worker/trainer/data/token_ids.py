@@ -15,6 +15,7 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.records import DemonstrationRecord, ResponseRecord, TokenIds
 from backend.schemas.vocabulary import FinishReason
+from worker.trainer.data.ends import closing_id
 from worker.trainer.data.tokens import Tokens, encode_response, text_of
 from worker.trainer.errors import DataError
 from worker.trainer.events import Events
@@ -75,7 +76,7 @@ class ResponseReader:
         found = self._usable(record)
         if found is None:
             is_cut = record.finish_reason is FinishReason.LENGTH
-            end_id = None if is_cut else int(self._tokenizer.eos_token_id)
+            end_id = None if is_cut else closing_id(self._tokenizer)
             return Tokens(prompt, encode_response(self._tokenizer, record.content, end_id=end_id))
         self._counts["sampled"] += 1
         if found.prompt not in (None, prompt_hash(prompt)):

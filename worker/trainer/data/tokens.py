@@ -19,20 +19,11 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.records import Message
 from backend.schemas.references import Reference
-from worker.trainer.data import prefix_tree
-from worker.trainer.data.day import dated
+from worker.trainer.data import conversations, prefix_tree
+from worker.trainer.data.conversations import TEMPLATE_ERRORS
 from worker.trainer.data.prefix_tree import PrefixTree
 from worker.trainer.errors import ConfigError, DataError
 
-# What Jinja and Python raise where a template is wrong or refuses a conversation.
-_TEMPLATE_ERRORS = (
-    jinja2.TemplateError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-)
 _SYSTEM = {"role": "system", "content": "S"}
 _ASKS = {"role": "user", "content": "Hello, world 42!"}
 _SAYS = {"role": "assistant", "content": "Hello."}
@@ -116,7 +107,7 @@ def render_prompt(
     turns = [message.model_dump() for message in messages]
     try:
         ids = _rendered(tokenizer, turns, system)
-    except _TEMPLATE_ERRORS as error:
+    except TEMPLATE_ERRORS as error:
         raise _unfit(turns, f"cannot write this conversation: {str(error)[:500]}") from error
     if not ids:
         raise _unfit(turns, "produces no tokens for this conversation")
@@ -180,7 +171,7 @@ def _attempt(tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]]) ->
     """The ids of a conversation; None where the template refuses it, as some do without a user."""
     try:
         return _render(tokenizer, turns)
-    except _TEMPLATE_ERRORS:
+    except TEMPLATE_ERRORS:
         return None
 
 
@@ -269,12 +260,7 @@ def common_prefix(prompts: Sequence[list[int]]) -> int:
 
 
 def _render(tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]]) -> list[int]:
-    text = tokenizer.apply_chat_template(
-        turns,
-        chat_template=dated(tokenizer.get_chat_template()),
-        add_generation_prompt=True,
-        tokenize=False,
-    )
+    text = conversations.write(tokenizer, turns, is_open=True)
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids
 

@@ -14,6 +14,7 @@ from backend.schemas.records import DemonstrationRecord
 from backend.schemas.training import SftConfig
 from backend.schemas.vocabulary import Split
 from worker.trainer import precision, random_streams
+from worker.trainer.data.ends import closing_id
 from worker.trainer.data.token_ids import ResponseReader, response_of
 from worker.trainer.data.tokens import (
     Tokens,
@@ -159,7 +160,7 @@ def encode_turns(
     prompt = render_prompt(tokenizer, record.messages, system=config.system)
     turns = [reader.read(response_of(record), prompt)]
     if config.assistant_turns == "all":
-        end_id = int(tokenizer.eos_token_id)
+        end_id = closing_id(tokenizer)
         turns += [
             Tokens(
                 render_prompt(tokenizer, record.messages[:place], system=config.system),

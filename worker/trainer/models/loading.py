@@ -21,10 +21,12 @@ from backend.schemas.training import (
     RewardModelConfig,
     SftConfig,
 )
+from worker.trainer.data.ends import closing_id
 from worker.trainer.errors import ConfigError
 from worker.trainer.events import Events
 from worker.trainer.models import checkpointing, layers, weights
 from worker.trainer.models.body import install_trees, takes_trees
+from worker.trainer.models.tokenizer import end_ids
 from worker.trainer.run import Run
 
 # The configs of the methods that train a model.
@@ -116,11 +118,23 @@ def load_whole(reference: Reference, *, body_only: bool = False) -> PreTrainedMo
 
 
 def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
-    """Save a whole model as fp32 safetensors with its tokenizer."""
+    """Save a whole model as fp32 safetensors with its tokenizer.
+
+    Its `generation_config` names the end tokens that it was trained with, for other programs.
+    """
     model.float()
+    _declare_ends(model, tokenizer)
     model.config.dtype = torch.float32
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+
+
+def _declare_ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    if getattr(model, "generation_config", None) is None:
+        return  # the body of a reward model
+    said = model.generation_config.eos_token_id
+    if closing_id(tokenizer) not in (said if isinstance(said, list) else [said]):
+        model.generation_config.eos_token_id = end_ids(model, tokenizer)
 
 
 def _forget_quantization(model: PreTrainedModel) -> None:

@@ -6,6 +6,7 @@ Loaded once by every method. No code of a tokenizer is ever run.
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from backend.schemas.references import Reference
+from worker.trainer.data.ends import closing_id
 from worker.trainer.errors import ConfigError
 from worker.trainer.models import templates
 from worker.trainer.models.files import LOAD_ERRORS, locate, unloadable, vocabulary_size
@@ -36,11 +37,12 @@ def load_tokenizer(reference: Reference, template: str = "model") -> PreTrainedT
 
 
 def end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Token ids that end a response; the tokenizer's own comes first."""
+    """Token ids that end a response: the template's, the tokenizer's own, those of the model."""
     declared = getattr(model.generation_config, "eos_token_id", None)
     more = declared if isinstance(declared, list) else [declared]
-    own = int(tokenizer.eos_token_id)  # load_tokenizer has made sure that there is one
-    return [own, *(int(i) for i in more if i is not None and i != own)]
+    # load_tokenizer has made sure that there is an eos_token.
+    own = [closing_id(tokenizer), int(tokenizer.eos_token_id)]
+    return list(dict.fromkeys([*own, *(int(i) for i in more if i is not None)]))
 
 
 def number_of_ids(reference: Reference, tokenizer: PreTrainedTokenizerBase) -> int:

@@ -21,7 +21,7 @@ from worker.trainer.models.tokenizer import end_ids
 from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.run import Run
 from worker.trainer.sampling.decoding import Response, Sampling
-from worker.trainer.sampling.stopping import StopStrings
+from worker.trainer.sampling.stopping import StopStrings, special_stops
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,10 @@ def read_prompts(
 ) -> list[Prompt]:
     """All prompts of a snapshot.
 
-    Raises DataError if one is longer than `max_prompt_tokens` or there is none.
+    Raises DataError if one is longer than `max_prompt_tokens` or there is none, ConfigError for a
+    stop string that no response can hold.
     """
+    special_stops(rollout.stop, tokenizer)
     prompts = []
     for record in read_records(run_dir, reference, PromptRecord, name="prompts"):
         ids = render_prompt(tokenizer, record.messages, system=rollout.system)
@@ -132,7 +134,7 @@ def sampling_of(
         max_new_tokens=rollout.max_new_tokens,
         temperature=rollout.temperature or 1.0,
         top_p=rollout.top_p,
-        end_ids=end_ids(model, tokenizer),
+        end_ids=[*end_ids(model, tokenizer), *special_stops(rollout.stop, tokenizer)],
         pad_id=int(tokenizer.pad_token_id),
         greedy=rollout.temperature == 0,
         stops=StopStrings(rollout.stop, tokenizer) if rollout.stop else None,

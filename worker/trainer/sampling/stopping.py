@@ -1,7 +1,8 @@
 """Stop strings: at which sampled id a response ends. No id is ever cut in two.
 
 Asked between two tokens by the trainer's own decoding, afterwards by the vLLM engine. A stop string
-counts in the text that people and reward terms get to see, so special tokens are no part of it.
+counts in the text that people and reward terms get to see, so special tokens are no part of it; a
+stop string that is a special token is an end token instead.
 """
 
 import re
@@ -9,12 +10,38 @@ from collections.abc import Sequence
 
 from transformers import PreTrainedTokenizerBase
 
+from worker.trainer.data.ends import hidden_tokens
 from worker.trainer.data.tokens import text_of
+from worker.trainer.errors import ConfigError
 
 # A character is at most so many bytes, and a token with a text at least one of them.
 _BYTES_OF_A_CHARACTER = 4
 # How vocabularies made by SentencePiece write the bytes of characters that they do not have.
 _BYTE = re.compile("<0x[0-9A-Fa-f]{2}>")
+
+
+def special_stops(strings: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """The ids of the stop strings that are special tokens, which end a response as end tokens do.
+
+    Raises ConfigError for a stop string that joins a special token with a text: none is ever found.
+    """
+    hidden = hidden_tokens(tokenizer)
+    found = []
+    for string in strings:
+        # A character that the tokenizer does not know is a special token, too, but not this one.
+        ids = [i for i in tokenizer(string, add_special_tokens=False)["input_ids"] if i in hidden]
+        named = next((i for i in ids if hidden[i] in string), None)
+        if named is None:
+            continue
+        if string.strip() != hidden[named].strip():
+            raise ConfigError(
+                f"rollout.stop: {string!r} joins the special token {hidden[named]} with a text, "
+                "and stop strings are searched for in the text without special tokens",
+                f"Give {hidden[named]} alone, which ends a response at that token, or leave it "
+                "out of the stop string.",
+            )
+        found.append(named)
+    return found
 
 
 class StopStrings:
@@ -25,7 +52,7 @@ class StopStrings:
         self._strings, self._tokenizer = tuple(strings), tokenizer
         # A model may have more ids than its tokenizer; those have no text either.
         vocabulary = tokenizer.get_vocab()
-        self._with_text = set(vocabulary.values()) - set(tokenizer.all_special_ids)
+        self._with_text = set(vocabulary.values()) - hidden_tokens(tokenizer).keys()
         # Decoded a whole run at a time: one wrong byte spoils all the others of its run.
         self._bytes = {vocabulary[token] for token in vocabulary if _BYTE.fullmatch(token)}
         # One character more, for the window may begin within one.
