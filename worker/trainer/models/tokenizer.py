@@ -3,19 +3,26 @@
 Loaded once by every method. No code of a tokenizer is ever run.
 """
 
+from collections.abc import Mapping
+
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import cached_file
 
 from backend.schemas.references import Reference
-from worker.trainer.data.ends import closing_id
-from worker.trainer.errors import ConfigError
+from worker.trainer.data.ends import closing_id, hidden_tokens
+from worker.trainer.errors import ConfigError, MissingModel
 from worker.trainer.models import templates
 from worker.trainer.models.files import LOAD_ERRORS, locate, unloadable, vocabulary_size
+
+# Files that hold a vocabulary, each of which is enough for some tokenizers.
+_READABLE = ("tokenizer.json", "vocab.json", "vocab.txt", "tekken.json", "spiece.model")
 
 
 def load_tokenizer(reference: Reference, template: str = "model") -> PreTrainedTokenizerBase:
     """The tokenizer of a model, with a padding token and the chat template that a config asks for.
 
-    Raises MissingModel if it cannot be loaded, ConfigError if it has no end-of-sequence token.
+    Raises MissingModel if there is none or it cannot be loaded, ConfigError if it has no
+    end-of-sequence token.
     """
     name, options = locate(reference)
     options.pop("use_safetensors", None)
@@ -24,7 +31,10 @@ def load_tokenizer(reference: Reference, template: str = "model") -> PreTrainedT
             name, trust_remote_code=False, **options
         )
     except LOAD_ERRORS as error:
-        raise unloadable(reference, error) from error
+        raise _without_tokenizer(name, options) or unloadable(reference, error) from error
+    # Without files transformers makes a tokenizer of the architecture's special tokens alone.
+    if len(tokenizer) <= len(hidden_tokens(tokenizer)):
+        raise _without_tokenizer(name, options) or _empty(name)
     if tokenizer.eos_token_id is None:
         raise ConfigError(
             f"the tokenizer of {name} has no end-of-sequence token",
@@ -34,6 +44,37 @@ def load_tokenizer(reference: Reference, template: str = "model") -> PreTrainedT
         tokenizer.pad_token = tokenizer.eos_token
     templates.install(template, tokenizer)
     return tokenizer
+
+
+def _without_tokenizer(name: str, options: Mapping[str, object]) -> MissingModel | None:
+    """The error for a model without the file of a tokenizer; None where it has one."""
+    if "gguf_file" in options or any(_has(name, file) for file in _READABLE):
+        return None
+    if _has(name, "tokenizer.model"):
+        return MissingModel(
+            f"model: {name} has tokenizer.model but no tokenizer.json",
+            "Where sentencepiece is installed, load it with AutoTokenizer and save it into the "
+            "folder with save_pretrained, which writes tokenizer.json.",
+        )
+    return _empty(name)
+
+
+def _empty(name: str) -> MissingModel:
+    return MissingModel(
+        f"model: {name} has no tokenizer",
+        "Save the tokenizer beside the model (tokenizer.save_pretrained writes tokenizer.json and "
+        "tokenizer_config.json).",
+    )
+
+
+def _has(name: str, file: str) -> bool:
+    found = cached_file(
+        name,
+        file,
+        _raise_exceptions_for_missing_entries=False,
+        _raise_exceptions_for_connection_errors=False,
+    )
+    return found is not None
 
 
 def end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
