@@ -17,6 +17,7 @@ from backend.schemas.vocabulary import Split
 from worker.trainer.data.ends import closing_id
 from worker.trainer.data.tokens import (
     Tokens,
+    check_ids,
     check_length,
     encode_response,
     read_records,
@@ -69,17 +70,19 @@ def places_of(
 
 
 def read_solutions(
-    run: Run, config: ProcessRewardModelConfig, tokenizer: PreTrainedTokenizerBase
+    run: Run, config: ProcessRewardModelConfig, tokenizer: PreTrainedTokenizerBase, *, n_ids: int
 ) -> tuple[list[Solution], list[Solution]]:
     """The solutions of the train and of the held-out split.
 
-    Raises DataError for one that is too long or whose steps hold the separator, and if there is
-    nothing to train on.
+    `n_ids`: how many ids the model has. Raises DataError for one that is too long, holds an id that
+    the model does not have or whose steps hold the separator, and if there is nothing to train on.
     """
     records = read_records(run.directory, config.solutions, SolutionRecord, name="solutions")
     sides: dict[Split, list[Solution]] = {Split.TRAIN: [], Split.HELDOUT: []}
     for record in records:
-        sides[record.split].append(_encode(record, config, tokenizer))
+        solution = _encode(record, config, tokenizer)
+        check_ids(f"solution {record.solution_id}", solution.tokens.ids, tokenizer, n_ids=n_ids)
+        sides[record.split].append(solution)
     if not sides[Split.TRAIN]:
         raise DataError(
             f"no solution is in the train split (0 of {len(records)})",

@@ -16,7 +16,7 @@ from transformers import PreTrainedTokenizerBase
 from backend.schemas.records import DemonstrationRecord, ResponseRecord, TokenIds
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.data.ends import closing_id
-from worker.trainer.data.tokens import Tokens, encode_response, text_of
+from worker.trainer.data.tokens import Tokens, check_ids, encode_response, text_of
 from worker.trainer.errors import DataError
 from worker.trainer.events import Events
 
@@ -77,11 +77,17 @@ class ResponseReader:
         if found is None:
             is_cut = record.finish_reason is FinishReason.LENGTH
             end_id = None if is_cut else closing_id(self._tokenizer)
-            return Tokens(prompt, encode_response(self._tokenizer, record.content, end_id=end_id))
+            response = encode_response(self._tokenizer, record.content, end_id=end_id)
+            self._check(record, prompt + response)
+            return Tokens(prompt, response)
+        self._check(record, prompt)
         self._counts["sampled"] += 1
         if found.prompt not in (None, prompt_hash(prompt)):
             self._counts["other_prompt"] += 1
         return Tokens(prompt, found.ids)
+
+    def _check(self, record: ResponseRecord, ids: list[int]) -> None:
+        check_ids(f"response {record.id}", ids, self._tokenizer, n_ids=self._n_ids)
 
     def tell(self, events: Events) -> None:
         """Alerts of how the responses were read; none where all had their text alone."""

@@ -161,6 +161,23 @@ def check_length(what: str, sequences: Sequence[Tokens], max_tokens: int) -> Non
         )
 
 
+def check_ids(
+    what: str, ids: Sequence[int], tokenizer: PreTrainedTokenizerBase, *, n_ids: int
+) -> None:
+    """Raise DataError if a record, named `what`, is written with an id that the model lacks.
+
+    `n_ids`: how many ids the model has embeddings for; a tokenizer may have been given more tokens.
+    """
+    largest = max(ids)
+    if largest >= n_ids:
+        raise DataError(
+            f"{what} is written with {str(tokenizer.convert_ids_to_tokens(largest))[:80]!r}, the "
+            f"token {largest} of the tokenizer, but the model has {n_ids} tokens, 0 to {n_ids - 1}",
+            "Resize the embeddings of the model to its tokenizer (resize_token_embeddings) and "
+            "train the new rows, or leave this token out of the template and the texts.",
+        )
+
+
 def template_hash(tokenizer: PreTrainedTokenizerBase) -> str:
     """A hash of how the tokenizer turns conversations into ids."""
     found = [_attempt(tokenizer, turns) for turns in _PROBES]

@@ -106,7 +106,7 @@ def _asked(run: Run, config: EvaluateConfig, reference: Reference, *, place: int
     tokenizer = load_tokenizer(reference, config.rollout.template)
     trained.check(config.reward.terms, tokenizer, who=WHO[place])
     sets = sets_of(config)
-    prompts = {name: read_set(run, config, one, tokenizer) for name, one in sets.items()}
+    prompts = {name: read_set(run, config, one, tokenizer, reference) for name, one in sets.items()}
     if place == 0:
         for name, several in prompts.items():
             of = f" of the evaluation set {name}" if name != OWN else ""

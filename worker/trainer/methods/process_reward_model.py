@@ -24,7 +24,7 @@ from worker.trainer.models.heads import (
     new_reward_model,
     save_reward_model,
 )
-from worker.trainer.models.tokenizer import load_tokenizer
+from worker.trainer.models.tokenizer import load_tokenizer, number_of_ids
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_output
 from worker.trainer.run import Run
@@ -54,7 +54,9 @@ class StepPredictions:
 def train(run: Run, config: ProcessRewardModelConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
     tokenizer = load_tokenizer(config.model, config.template)
-    train_set, heldout = read_solutions(run, config, tokenizer)
+    train_set, heldout = read_solutions(
+        run, config, tokenizer, n_ids=number_of_ids(config.model, tokenizer)
+    )
     model = new_reward_model(run, config)
     batch_size, steps = batch_and_steps(config.optim, len(train_set))
     optimizer = Optimizer(adapters.trainable(model), config.optim, steps)

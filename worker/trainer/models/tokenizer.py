@@ -40,7 +40,9 @@ def load_tokenizer(reference: Reference, template: str = "model") -> PreTrainedT
             f"the tokenizer of {name} has no end-of-sequence token",
             "Use a model whose tokenizer has an eos_token.",
         )
-    if tokenizer.pad_token_id is None:
+    rows = vocabulary_size(reference)
+    # A padding token that was added to the tokenizer alone has no embedding.
+    if tokenizer.pad_token_id is None or (rows is not None and tokenizer.pad_token_id >= rows):
         tokenizer.pad_token = tokenizer.eos_token
     templates.install(template, tokenizer)
     return tokenizer

@@ -15,6 +15,7 @@ from backend.schemas.sections import EvaluationSet, Rollout
 from backend.schemas.training import EvaluateConfig, GenerateConfig
 from worker.trainer.data.token_ids import kept_ids
 from worker.trainer.errors import DataError
+from worker.trainer.models.tokenizer import number_of_ids
 from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.run import Run
 from worker.trainer.sampling.beside import Grader, graded_beside
@@ -44,7 +45,7 @@ def read_split(
 
     Raises DataError if there is none.
     """
-    return _side(run, config.prompts, config.split, tokenizer, config.rollout)
+    return _side(run, config.prompts, config.split, tokenizer, config.rollout, config.model)
 
 
 def read_set(
@@ -52,9 +53,10 @@ def read_set(
     config: EvaluateConfig | PolicyGradientConfig,
     one: EvaluationSet,
     tokenizer: PreTrainedTokenizerBase,
+    model: Reference,
 ) -> list[Prompt]:
-    """The prompts of a set, in their order. Raises DataError if there is none."""
-    return _side(run, one.prompts, one.split, tokenizer, config.rollout)
+    """The prompts of a set for a model, in their order. Raises DataError if there is none."""
+    return _side(run, one.prompts, one.split, tokenizer, config.rollout, model)
 
 
 def _side(
@@ -63,10 +65,12 @@ def _side(
     split: str,
     tokenizer: PreTrainedTokenizerBase,
     rollout: Rollout,
+    model: Reference,
 ) -> list[Prompt]:
+    n_ids = number_of_ids(model, tokenizer)
     prompts = [
         prompt
-        for prompt in read_prompts(run.directory, reference, tokenizer, rollout)
+        for prompt in read_prompts(run.directory, reference, tokenizer, rollout, n_ids=n_ids)
         if split == "all" or prompt.is_heldout == (split == "heldout")
     ]
     if not prompts:

@@ -15,9 +15,9 @@ from backend.schemas.records import PromptRecord
 from backend.schemas.references import Reference
 from backend.schemas.rewards import RewardTerm
 from backend.schemas.sections import Rollout
-from worker.trainer.data.tokens import Tokens, read_records, render_prompt, text_of
+from worker.trainer.data.tokens import Tokens, check_ids, read_records, render_prompt, text_of
 from worker.trainer.errors import DataError
-from worker.trainer.models.tokenizer import end_ids
+from worker.trainer.models.tokenizer import end_ids, number_of_ids
 from worker.trainer.rewards.sampled_response import SampledResponse
 from worker.trainer.run import Run
 from worker.trainer.sampling.decoding import Response, Sampling
@@ -47,12 +47,17 @@ class Prompt:
 
 
 def read_prompts(
-    run_dir: Path, reference: Reference, tokenizer: PreTrainedTokenizerBase, rollout: Rollout
+    run_dir: Path,
+    reference: Reference,
+    tokenizer: PreTrainedTokenizerBase,
+    rollout: Rollout,
+    *,
+    n_ids: int,
 ) -> list[Prompt]:
-    """All prompts of a snapshot.
+    """All prompts of a snapshot; `n_ids`: how many ids the model has.
 
-    Raises DataError if one is longer than `max_prompt_tokens` or there is none, ConfigError for a
-    stop string that no response can hold.
+    Raises DataError if one is longer than `max_prompt_tokens` or holds an id that the model does
+    not have, or if there is none, ConfigError for a stop string that no response can hold.
     """
     special_stops(rollout.stop, tokenizer)
     prompts = []
@@ -64,6 +69,7 @@ def read_prompts(
                 f"rollout.max_prompt_tokens is {rollout.max_prompt_tokens}",
                 "Raise rollout.max_prompt_tokens, or freeze a snapshot without this prompt.",
             )
+        check_ids(f"prompt {record.prompt_id}", ids, tokenizer, n_ids=n_ids)
         text = "\n".join(m.content for m in record.messages if m.role != "system")
         known = (record.reference, tuple(record.tags), record.metadata)
         prompts.append(Prompt(record.prompt_id, text, ids, record.split == "heldout", *known))
@@ -80,7 +86,8 @@ def read_both_splits(
     Raises DataError as `read_prompts` does, without prompts to train on, and where `kl.max` has
     none to be measured on.
     """
-    prompts = read_prompts(run_dir, config.prompts, tokenizer, config.rollout)
+    n_ids = number_of_ids(config.model, tokenizer)
+    prompts = read_prompts(run_dir, config.prompts, tokenizer, config.rollout, n_ids=n_ids)
     train = [prompt for prompt in prompts if not prompt.is_heldout]
     heldout = [prompt for prompt in prompts if prompt.is_heldout]
     if not train:

@@ -34,7 +34,10 @@ def read_named(
     Warns of those that are among `heldout`, which choose the output, and of those without the
     reference that a reward term needs. Raises DataError where no prompt of a set has one.
     """
-    found = {one.name: read_set(run, config, one, tokenizer) for one in config.evaluation_sets}
+    found = {
+        one.name: read_set(run, config, one, tokenizer, config.model)
+        for one in config.evaluation_sets
+    }
     for name, prompts in found.items():
         _tell_chosen_on(run, name, prompts, heldout)
         require_references(run, prompts, config.reward.terms, of=f" of the evaluation set {name}")
