@@ -21,8 +21,9 @@ _OTHER_REFERENCE = (
 def check(run: Run, config: RunConfig) -> None:
     """Warn of what the config cautions against.
 
-    Raises ConfigError for sequences longer than a model's window, for a reference that reads other
-    tokens than the policy or has another number of logits, and for an engine that the worker lacks.
+    Raises ConfigError for sequences longer than a model's window or than its angles hold, for a
+    reference that reads other tokens than the policy or has another number of logits, and for an
+    engine that the worker lacks.
     """
     for pointer in pointers(config):
         if pointer.wants.snapshot is None:
@@ -41,6 +42,14 @@ def _check_window(path: str, reference: Reference, longest: int) -> None:
         raise ConfigError(
             f"{path}: the model has a context length of {window} tokens, but a prompt with its "
             f"response may need {longest}",
+            SHORTER,
+        )
+    change = files.length_of_change(reference)
+    if change is not None and longest > change:
+        raise ConfigError(
+            f"{path}: beyond {change} tokens the model takes other angles for every position "
+            "(LongRoPE), also for the shorter responses that are computed beside a longer one, but "
+            f"a prompt with its response may need {longest}",
             SHORTER,
         )
 

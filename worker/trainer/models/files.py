@@ -9,10 +9,11 @@ from pathlib import Path
 
 from gguf import GGUFReader
 from safetensors import SafetensorError
-from transformers import AutoConfig
+from transformers import AutoConfig, PreTrainedConfig
 
 from backend.schemas.references import Reference
 from worker.trainer.errors import ConfigError, MissingModel
+from worker.trainer.models import rope
 
 # IndexError: a GGUF file that ends within its header. ImportError: a quantization whose library is
 # not installed.
@@ -58,7 +59,7 @@ def context_length(reference: Reference) -> int | None:
 
     Raises MissingModel if it cannot be found.
     """
-    return _stated(reference, "max_position_embeddings", _gguf_context_length)
+    return _stated(reference, _entry("max_position_embeddings"), _gguf_context_length)
 
 
 def vocabulary_size(reference: Reference) -> int | None:
@@ -67,7 +68,15 @@ def vocabulary_size(reference: Reference) -> int | None:
     Often more than the tokenizer has tokens: rows are added to make the number round.
     Raises MissingModel if it cannot be found.
     """
-    return _stated(reference, "vocab_size", _gguf_vocabulary_size)
+    return _stated(reference, _entry("vocab_size"), _gguf_vocabulary_size)
+
+
+def length_of_change(reference: Reference) -> int | None:
+    """The length beyond which a model takes other angles for every position; None for most.
+
+    Raises MissingModel if it cannot be found.
+    """
+    return _stated(reference, rope.length_of_change, lambda _: None)
 
 
 def read_json(path: Path) -> dict[str, object]:
@@ -90,7 +99,9 @@ def unloadable(reference: Reference, error: Exception) -> MissingModel:
 
 
 def _stated(
-    reference: Reference, entry: str, of_gguf: Callable[[GGUFReader], int | None]
+    reference: Reference,
+    of_config: Callable[[PreTrainedConfig], int | None],
+    of_gguf: Callable[[GGUFReader], int | None],
 ) -> int | None:
     name, options = locate(reference)
     try:
@@ -100,8 +111,15 @@ def _stated(
         config = AutoConfig.from_pretrained(name, trust_remote_code=False)
     except LOAD_ERRORS as error:
         raise unloadable(reference, error) from error
-    number = getattr(config.get_text_config(), entry, None)
-    return int(number) if number else None
+    return of_config(config.get_text_config())
+
+
+def _entry(name: str) -> Callable[[PreTrainedConfig], int | None]:
+    def of(config: PreTrainedConfig) -> int | None:
+        number = getattr(config, name, None)
+        return int(number) if number else None
+
+    return of
 
 
 def _gguf_context_length(header: GGUFReader) -> int | None:

@@ -24,7 +24,7 @@ from backend.schemas.training import (
 from worker.trainer.data.ends import closing_id
 from worker.trainer.errors import ConfigError
 from worker.trainer.events import Events
-from worker.trainer.models import checkpointing, layers, weights
+from worker.trainer.models import checkpointing, layers, rope, weights
 from worker.trainer.models.body import install_trees, takes_trees
 from worker.trainer.models.tokenizer import end_ids
 from worker.trainer.run import Run
@@ -126,6 +126,7 @@ def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folde
     _declare_ends(model, tokenizer)
     model.config.dtype = torch.float32
     model.save_pretrained(folder)
+    rope.write_for_older_readers(folder)
     tokenizer.save_pretrained(folder)
 
 

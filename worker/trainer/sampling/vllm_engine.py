@@ -26,7 +26,7 @@ from backend.schemas.training import RunConfig, longest_sequence
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import random_streams
 from worker.trainer.errors import ConfigError, TrainerError
-from worker.trainer.models import adapters
+from worker.trainer.models import adapters, rope
 from worker.trainer.run import Run
 from worker.trainer.sampling.decoding import (
     MAX_ROWS,
@@ -234,6 +234,7 @@ def _write_config(model: PreTrainedModel, folder: Path) -> None:
     config = copy.deepcopy(model.config)
     config.tie_word_embeddings = False
     config.save_pretrained(folder)
+    rope.write_for_older_readers(folder)
 
 
 _ADVICE = (
