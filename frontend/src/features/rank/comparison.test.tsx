@@ -153,6 +153,55 @@ it("skips by a digit of any keyboard, and by nothing that was pressed beside it"
   expect(skipped).toEqual(["too long for now"]);
 });
 
+const button = (name: string) =>
+  [...ground.querySelectorAll<HTMLButtonElement>("button")].find((one) =>
+    (one.getAttribute("aria-label") ?? one.textContent).trim().startsWith(name),
+  );
+const press = (name: string) => {
+  const pressed = button(name);
+  act(() => {
+    pressed?.focus();
+    pressed?.click();
+  });
+};
+const heard = () => ground.querySelector("[aria-live=assertive]")?.textContent;
+
+it("leads the focus to the prompt that follows, as the button that judged has gone", () => {
+  show(assignment(2));
+  press("Tie");
+  show({ ...assignment(2), id: "as_2" });
+  expect(document.activeElement?.getAttribute("aria-label")).toBe("Prompt");
+});
+
+it("keeps the focus on a chip that is ranked, and on a button that can do no more", () => {
+  show(assignment(4));
+  press("Rank C next");
+  expect(document.activeElement?.getAttribute("aria-label")).toBe("Select C");
+  press("Unrank");
+  expect(document.activeElement).toBe(button("Unrank"));
+  expect(document.activeElement?.getAttribute("aria-disabled")).toBe("true");
+});
+
+it("tells what is missing, and tells it again", () => {
+  show(assignment(4));
+  inOneTask("Enter");
+  const first = ground.querySelector("[aria-live=assertive] span");
+  expect(heard()).toBe("Type the letters from best to worst.");
+  press("Submit");
+  expect(heard()).toBe("Type the letters from best to worst.");
+  expect(ground.querySelector("[aria-live=assertive] span")).not.toBe(first);
+  inOneTask("a", "z");
+  expect(heard()).toBe("Undone. A is unranked.");
+  expect(sent).toEqual([]);
+});
+
+it("leads a screen reader to the response that the arrows look at", async () => {
+  show(assignment(4));
+  inOneTask("ArrowRight", "ArrowRight");
+  await new Promise((done) => requestAnimationFrame(done));
+  expect(document.activeElement?.id).toBe("card-B");
+});
+
 it("forgets a draft whose moves are all undone", () => {
   show(assignment(4));
   inOneTask("a");

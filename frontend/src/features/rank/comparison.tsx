@@ -1,6 +1,6 @@
 /** One comparison on screen: the prompt, the cards, the podium bar, and every key. */
 import { useQuery } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState, type RefObject } from "react";
 
 import { projectQuery } from "@/api/projects";
 import type { Assignment } from "@/api/types";
@@ -36,6 +36,8 @@ import { useRanking } from "./use-ranking";
 
 type Window = "skip" | "note" | "diff" | "guidelines" | "help" | "more" | null;
 
+const NEAREST: ScrollIntoViewOptions = { block: "nearest", inline: "nearest" };
+
 export interface ComparisonProps {
   readonly projectId: string;
   readonly assignment: Assignment;
@@ -45,10 +47,22 @@ export interface ComparisonProps {
   readonly onSkip: ((assignment: Assignment, reason: string) => void) | null;
 }
 
+/**
+ * Who judged with a button goes on at the new prompt: the button went with its comparison, and the
+ * browser would begin at the top of the page. A page just loaded is read from its top.
+ */
+function useFocusFrom(area: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const isNowhere = document.activeElement === null || document.activeElement === document.body;
+    const isJustLoaded = "userActivation" in navigator && !navigator.userActivation.hasBeenActive;
+    if (isNowhere && !isJustLoaded) area.current?.focus({ preventScroll: true });
+  }, [area]);
+}
+
 export function Comparison(props: ComparisonProps) {
   const { assignment } = props;
   const { prompt, responses } = assignment.comparison;
-  const { ranking, newest, canUndo, announcement, make, undo } = useRanking(assignment);
+  const { ranking, newest, canUndo, announced, make, say, undo } = useRanking(assignment);
   const activeMs = useActiveTime(assignment.id);
   const [open, newestOpen, setOpen] = useNewest<Window>(() => null);
   const [lookedAt, newestLookedAt, setLookedAt] = useNewest(() => -1);
@@ -58,6 +72,8 @@ export function Comparison(props: ComparisonProps) {
   const focus = focusOf(view, lookedAt);
   const newestFocus = () => focusOf(newestView(), newestLookedAt());
   const cards = useRef<HTMLElement>(null);
+  const promptArea = useRef<HTMLElement>(null);
+  useFocusFrom(promptArea);
   const { dragging, handlers } = useDrag(make);
   const project = useQuery(projectQuery(props.projectId));
   const reasons = project.data?.cannot_judge_reasons ?? [];
@@ -68,7 +84,8 @@ export function Comparison(props: ComparisonProps) {
   const send = (final: Ranking) => props.onSubmit(assignment, final, activeMs());
   // What follows answers events: it goes by what the last event made of all this, drawn or not.
   const submit = () => {
-    if (whatIsMissing(newest()) !== null) return;
+    const missing = whatIsMissing(newest());
+    if (missing !== null) return say(missing);
     const step = nextStep(newest());
     if (step === null) send(completed(newest()));
     else make({ kind: "step", step });
@@ -88,11 +105,18 @@ export function Comparison(props: ComparisonProps) {
     lastSaid.forget();
     if (!undo()) wayBack(newest(), make, props.onReopen)?.();
   };
-  const look = (card: number) => {
+  const bringIntoSight = (card: number) => {
     const next = (card + responses.length) % responses.length;
     setLookedAt(next);
-    const element = document.getElementById(`card-${letterOf(next)}`);
-    element?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    return document.getElementById(`card-${letterOf(next)}`);
+  };
+  const look = (card: number) => {
+    const element = bringIntoSight(card);
+    // One at a time, it is hidden until it is drawn.
+    requestAnimationFrame(() => {
+      element?.focus({ preventScroll: true });
+      element?.scrollIntoView(NEAREST);
+    });
   };
   const showAlone = (card: number) => {
     setLookedAt(card);
@@ -134,7 +158,7 @@ export function Comparison(props: ComparisonProps) {
   };
   const chooseByChip = (card: number) => {
     act({ kind: "letter", card });
-    look(card);
+    bringIntoSight(card)?.scrollIntoView(NEAREST);
   };
   useKeys((event) => {
     // A window that is opened takes the keys that follow, also before it is there.
@@ -157,9 +181,11 @@ export function Comparison(props: ComparisonProps) {
   return (
     <>
       <div className="sr-only" aria-live="assertive">
-        {announcement}
+        {/* A new node each time: the same words twice are heard twice. */}
+        <span key={announced.nth}>{announced.text}</span>
       </div>
       <Prompt
+        area={promptArea}
         messages={prompt.messages}
         isRaw={isRaw}
         isOpen={view.isPromptOpen}

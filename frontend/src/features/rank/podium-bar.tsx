@@ -1,7 +1,15 @@
 /** The ranking as it stands, always in sight: tiers, the unranked tray and the verbs. */
 import "./podium.css";
 
-import { Fragment, type ReactNode } from "react";
+import {
+  Fragment,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  type ReactNode,
+  type RefObject,
+} from "react";
 
 import { Icon, type IconName } from "@/components/icons";
 
@@ -43,6 +51,7 @@ function Chip(props: ChipsProps & { card: number; place: number }) {
     <button
       type="button"
       className={classes.filter(Boolean).join(" ")}
+      data-chip={letter}
       aria-label={place < 0 ? `Rank ${letter} next` : `Select ${letter}`}
       aria-pressed={place < 0 ? undefined : isSelected}
       {...props.drag(card)}
@@ -159,7 +168,10 @@ const ADJUSTMENTS: readonly { name: string; action: Action; icon: IconName }[] =
   { name: "Unrank", action: "take_back", icon: "close" },
 ];
 
-/** What the keys do with the selected response, by mouse and touch. */
+/**
+ * What the keys do with the selected response, by mouse and touch. A button that can do nothing now is
+ * not disabled, here and below: it would lose the focus of who has just pressed it.
+ */
 function Adjustments({ ranking, onCommand }: Pick<PodiumBarProps, "ranking" | "onCommand">) {
   const keymap = useKeymap();
   const last = ranking.order.at(-1);
@@ -174,11 +186,11 @@ function Adjustments({ ranking, onCommand }: Pick<PodiumBarProps, "ranking" | "o
           type="button"
           key={name}
           className="btn ghost icon"
-          disabled={isOff(action)}
+          aria-disabled={isOff(action)}
           aria-label={`${name}${selected}`}
           aria-pressed={action === "tie" ? ranking.isTying : undefined}
           title={`${name}${selected} (${labelOfKey(keymap[action])})`}
-          onClick={() => onCommand(COMMANDS[action])}
+          onClick={() => !isOff(action) && onCommand(COMMANDS[action])}
         >
           <Icon name={icon} />
         </button>
@@ -187,13 +199,47 @@ function Adjustments({ ranking, onCommand }: Pick<PodiumBarProps, "ranking" | "o
   );
 }
 
+/**
+ * Keeps the focus in the bar: a chip that is ranked moves to another place, where React makes it anew,
+ * and the chips go for the reasons of "cannot judge".
+ */
+function useKeptFocus(bar: RefObject<HTMLDivElement | null>): void {
+  const focused = useRef<Element | null>(null);
+  useLayoutEffect(() => {
+    const before = focused.current;
+    const isNowhere = document.activeElement === null || document.activeElement === document.body;
+    if (before instanceof HTMLElement && !before.isConnected && isNowhere) {
+      const letter = before.dataset["chip"];
+      const chip = bar.current?.querySelector<HTMLElement>(`[data-chip="${letter}"]`);
+      (chip ?? bar.current)?.focus({ preventScroll: true });
+    }
+  });
+  useEffect(() => {
+    const note = ({ target }: FocusEvent) => {
+      focused.current = target instanceof Element && bar.current?.contains(target) ? target : null;
+    };
+    const forget = () => {
+      focused.current = null;
+    };
+    document.addEventListener("focusin", note);
+    document.addEventListener("pointerdown", forget);
+    return () => {
+      document.removeEventListener("focusin", note);
+      document.removeEventListener("pointerdown", forget);
+    };
+  }, [bar]);
+}
+
 export function PodiumBar(props: PodiumBarProps) {
   const { ranking, isOn, onCommand } = props;
   const keymap = useKeymap();
   const missing = whatIsMissing(ranking);
+  const missingId = useId();
   const isLast = nextStep(ranking) === null;
+  const bar = useRef<HTMLDivElement>(null);
+  useKeptFocus(bar);
   return (
-    <div className="podium" role="region" aria-label="Your ranking">
+    <div className="podium" role="region" aria-label="Your ranking" ref={bar} tabIndex={-1}>
       <CriterionSteps ranking={ranking} onMove={(move) => onCommand({ kind: "move", move })} />
       <CurrentRanking {...props} />
       {ranking.verdict === "ranked" && <Adjustments {...props} />}
@@ -213,8 +259,8 @@ export function PodiumBar(props: PodiumBarProps) {
           type="button"
           className="btn ghost undo"
           title={`Undo (${labelOfKey(keymap.undo)})`}
-          disabled={!props.canUndo}
-          onClick={() => onCommand({ kind: "undo" })}
+          aria-disabled={!props.canUndo}
+          onClick={() => props.canUndo && onCommand({ kind: "undo" })}
         >
           <Icon name="undo" />
           <span className="word">Undo</span> <Hint action="undo" />
@@ -231,12 +277,16 @@ export function PodiumBar(props: PodiumBarProps) {
         <button
           type="button"
           className="btn primary"
-          disabled={missing !== null}
+          aria-disabled={missing !== null}
+          aria-describedby={missing === null ? undefined : missingId}
           title={missing ?? (isLast ? "Submit this judgment" : "Go on to the next criterion")}
           onClick={() => onCommand({ kind: "submit" })}
         >
           {isLast ? "Submit" : "Next"} <Hint action="submit" />
         </button>
+        <span id={missingId} hidden>
+          {missing}
+        </span>
       </div>
     </div>
   );

@@ -12,10 +12,15 @@ import { draftOf, keepDraft } from "./leases/drafts";
 import { labelOfKey } from "./ranking/press";
 import { describe, move, type Move, type Ranking } from "./ranking/ranking";
 
+interface Announced {
+  readonly text: string;
+  /** How many there were before it. */
+  readonly nth: number;
+}
+
 interface RankingHistory {
   readonly ranking: Ranking;
   readonly past: readonly Ranking[];
-  readonly announcement: string;
 }
 
 const MOST_PAST = 100;
@@ -24,15 +29,16 @@ export function useRanking(assignment: Assignment) {
   const [history, newest, become] = useNewest<RankingHistory>(() => ({
     ranking: draftOf(assignment),
     past: [],
-    announcement: "",
   }));
   const [first] = useState(history);
+  const [announced, announce] = useState<Announced>({ text: "", nth: 0 });
 
   const submit = labelOfKey(useKeymap().submit);
   useEffect(() => {
     if (history !== first) keepDraft(assignment.id, history.ranking);
   }, [assignment.id, history, first]);
 
+  const say = (text: string) => announce(({ nth }) => ({ text, nth: nth + 1 }));
   const make = (action: Move) => {
     const { ranking: before, past } = newest();
     const after = move(before, action);
@@ -40,24 +46,26 @@ export function useRanking(assignment: Assignment) {
     become({
       ranking: after,
       past: [...past, before].slice(-MOST_PAST),
-      announcement: describe(before, after, submit),
     });
+    say(describe(before, after, submit));
   };
   /** False if there is nothing to undo. */
   const undo = (): boolean => {
-    const { past } = newest();
+    const { ranking: now, past } = newest();
     const before = past.at(-1);
     if (before === undefined) return false;
-    become({ ranking: before, past: past.slice(0, -1), announcement: "Undone." });
+    become({ ranking: before, past: past.slice(0, -1) });
+    say(`Undone. ${describe(now, before, submit)}`.trim());
     return true;
   };
   return {
     ranking: history.ranking,
     canUndo: history.past.length > 0,
-    announcement: history.announcement,
+    announced,
     /** As the last move has left it, drawn or not. */
     newest: () => newest().ranking,
     make,
+    say,
     undo,
   };
 }

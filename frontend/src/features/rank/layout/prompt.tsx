@@ -4,7 +4,7 @@
  */
 import "./prompt.css";
 
-import { useLayoutEffect, useRef, useState, type ReactNode } from "react";
+import { useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 
 import type { Message } from "@/api/types";
 import { Icon } from "@/components/icons";
@@ -17,6 +17,8 @@ export interface PromptProps {
   readonly isOpen: boolean;
   readonly onToggle: () => void;
   readonly children: ReactNode;
+  /** Where the focus goes when a comparison takes the place of another. */
+  readonly area: RefObject<HTMLElement | null>;
 }
 
 const LAST_TURN = ".turns > li:last-child > .who + *, .lines > :not(.turns)";
@@ -60,11 +62,16 @@ function useFold(isOpen: boolean, isRaw: boolean) {
 }
 
 export function Prompt(props: PromptProps) {
-  const { messages, isRaw, isOpen } = props;
+  const { messages, isRaw, isOpen, area } = props;
   const { lines, isCut, hasEnd } = useFold(isOpen, isRaw);
   const turns = messages.length > 1 ? plural(messages.length, "turn") : "all";
   return (
-    <section className={isOpen ? "card prompt open" : "card prompt"} aria-label="Prompt">
+    <section
+      className={isOpen ? "card prompt open" : "card prompt"}
+      aria-label="Prompt"
+      ref={area}
+      tabIndex={-1}
+    >
       <span className="who">PROMPT</span>
       <div className="text">
         <div className="lines" ref={lines} tabIndex={isCut ? 0 : undefined}>

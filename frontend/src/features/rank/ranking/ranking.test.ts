@@ -239,6 +239,31 @@ group("what a screen reader hears", () => {
     expect(describe(typed(4, "ab"), typed(4, "a"))).toBe("B is unranked.");
     expect(describe(typed(2, "b"), typed(2, "b<"))).toBe("B and A are unranked.");
   });
+
+  it.each<[string, Move, string]>([
+    ["ab", { kind: "letter", card: 0 }, "A is selected: 1st."],
+    ["a=bc", { kind: "letter", card: 0 }, "A is selected: 1st, tied with B."],
+    ["ab=", { kind: "tie" }, "No tie."],
+    ["ab", { kind: "flag", card: 2 }, "C is flagged."],
+    ["ab=", { kind: "comment", text: "a note" }, ""],
+  ])("tells after %s what %j does", (keys, action, words) => {
+    const before = typed(4, keys);
+    expect(describe(before, move(before, action))).toBe(words);
+  });
+
+  it("tells what is taken off again: a flag, a verdict, a reason", () => {
+    const back = (before: Ranking, action: Move) => describe(before, move(before, action));
+    const flagged = move(start(4), { kind: "flag", card: 2 });
+    expect(back(flagged, { kind: "flag", card: 2 })).toBe("C is no longer flagged.");
+    const allBad: Move = { kind: "verdict", verdict: "all_bad" };
+    expect(back(move(start(4), allBad), allBad)).toBe("All bad is taken back.");
+    const notJudged: Move = { kind: "verdict", verdict: "cannot_judge" };
+    const unjudged = move(start(4), notJudged);
+    expect(back(unjudged, notJudged)).toBe("Cannot judge is taken back.");
+    const reason: Move = { kind: "reason", reason: "unsafe" };
+    expect(back(unjudged, reason)).toBe("unsafe: chosen.");
+    expect(back(move(unjudged, reason), reason)).toBe("unsafe: no longer chosen.");
+  });
 });
 
 group("what is sent", () => {

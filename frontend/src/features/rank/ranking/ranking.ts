@@ -282,27 +282,52 @@ function toggled<T>(list: readonly T[], item: T): T[] {
 export function describe(before: Ranking, after: Ranking, submit = "Enter"): string {
   const criterion = after.criteria[after.step];
   if (after.step !== before.step) return criterion ? asked(after, criterion) : "";
-  if (after.verdict !== before.verdict && after.verdict !== "ranked")
-    return after.verdict === "all_bad"
-      ? `All bad. ${submit} ${doesWhat(after)}.`
-      : "Cannot judge. Choose a reason.";
+  if (after.verdict !== "ranked" && after.verdict !== before.verdict)
+    return wordsOfVerdict(after, submit);
+  const reasons = changed(before.reasons, after.reasons);
+  if (after.verdict === "cannot_judge" && reasons !== null)
+    return `${reasons.item}: ${reasons.isOn ? "chosen" : "no longer chosen"}.`;
   if (after.isTying && !before.isTying) return "Tie: the next letter shares this rank.";
   const gone = before.tiers.flat().filter((card) => tierOf(after, card) < 0);
   if (gone.length > 0)
     return `${gone.map(letterOf).join(" and ")} ${gone.length === 1 ? "is" : "are"} unranked.`;
-  const flagged = after.flags.find((card) => !before.flags.includes(card));
-  if (flagged !== undefined) return `${letterOf(flagged)} is flagged.`;
+  const flags = changed(before.flags, after.flags);
+  if (flags !== null) return `${letterOf(flags.item)} is ${flags.isOn ? "" : "no longer "}flagged.`;
+  return wordsOfSelection(before, after, submit);
+}
+
+const wordsOfVerdict = (after: Ranking, submit: string): string =>
+  after.verdict === "all_bad"
+    ? `All bad. ${submit} ${doesWhat(after)}.`
+    : "Cannot judge. Choose a reason.";
+
+function wordsOfSelection(before: Ranking, after: Ranking, submit: string): string {
   const last = after.order.at(-1);
-  if (last === undefined || after.tiers === before.tiers) return "";
-  return wordsOfPlace(after, last, submit);
+  if (last !== undefined && after.tiers !== before.tiers) return wordsOfPlace(after, last, submit);
+  if (after.verdict !== before.verdict)
+    return `${before.verdict === "all_bad" ? "All bad" : "Cannot judge"} is taken back.`;
+  if (before.isTying && !after.isTying) return "No tie.";
+  if (last === undefined || after.order === before.order) return "";
+  return `${letterOf(last)} is selected: ${placeOf(after, last)}.`;
+}
+
+/** What one of the lists has and the other has not. */
+function changed<T>(before: readonly T[], after: readonly T[]): { item: T; isOn: boolean } | null {
+  const on = after.filter((item) => !before.includes(item));
+  const off = before.filter((item) => !after.includes(item));
+  const item = on[0] ?? off[0];
+  return item === undefined ? null : { item, isOn: on.length > 0 };
+}
+
+function placeOf(ranking: Ranking, card: number): string {
+  const tier = tierOf(ranking, card);
+  const others = (ranking.tiers[tier] ?? []).filter((other) => other !== card).map(letterOf);
+  return `${ordinal(tier + 1)}${others.length > 0 ? `, tied with ${others.join(" and ")}` : ""}`;
 }
 
 function wordsOfPlace(after: Ranking, last: number, submit: string): string {
-  const tier = tierOf(after, last);
-  const others = (after.tiers[tier] ?? []).filter((card) => card !== last).map(letterOf);
-  const tied = others.length > 0 ? `, tied with ${others.join(" and ")}` : "";
   const left = unranked(after).length;
-  return `${letterOf(last)} is ${ordinal(tier + 1)}${tied}. ${left === 0 ? `All placed; ${submit} ${doesWhat(after)}.` : `${left} to place.`}`;
+  return `${letterOf(last)} is ${placeOf(after, last)}. ${left === 0 ? `All placed; ${submit} ${doesWhat(after)}.` : `${left} to place.`}`;
 }
 
 const asked = ({ step, criteria }: Ranking, { name, question }: Criterion) =>
