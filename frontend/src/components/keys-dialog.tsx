@@ -2,12 +2,14 @@
 import type { ReactNode } from "react";
 
 import { Dialog } from "./dialog";
+import { SingleLettersBox } from "./form/single-letters-box";
 
 export type KeyHelp = readonly (readonly [string, string])[];
 
 export function KeysDialog(props: { keys: KeyHelp; onClose: () => void; footer?: ReactNode }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={props.onClose} footer={props.footer}>
+      <SingleLettersBox />
       <dl className="keys">
         {props.keys.map(([keys, meaning]) => (
           <div key={keys} className="pair">

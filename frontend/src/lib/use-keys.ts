@@ -1,6 +1,10 @@
-/** Keys of a page: not while somebody types in a field, composes a character or has a dialog open. */
+/**
+ * Keys of a page: not while somebody types in a field, composes a character or has a dialog open, and
+ * no single letters for who has turned them off.
+ */
 import { useLayoutEffect, useRef } from "react";
 
+import { hasSingleLetters, isSingleLetter } from "./keys/single-letter";
 import { takesKeys } from "./keys/takes-keys";
 
 const isTyping = (target: EventTarget | null): boolean =>
@@ -17,6 +21,7 @@ export function useKeys(onKey: (event: KeyboardEvent) => boolean): void {
     const listen = (event: KeyboardEvent) => {
       if (event.isComposing || isTyping(event.target)) return;
       if (document.querySelector("dialog[open]") !== null) return;
+      if (isSingleLetter(event) && !hasSingleLetters()) return;
       if (latest.current(event)) event.preventDefault();
     };
     window.addEventListener("keydown", listen);

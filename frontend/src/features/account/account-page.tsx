@@ -6,6 +6,7 @@ import { changeMyself, meQuery } from "@/api/session";
 import type { User, UserChange } from "@/api/types";
 import { NameField } from "@/components/form/create-form";
 import { Field } from "@/components/form/field";
+import { SingleLettersBox } from "@/components/form/single-letters-box";
 import { Failure, Loaded } from "@/components/states";
 import { PageTitle } from "@/components/page-title";
 
@@ -26,6 +27,9 @@ export function AccountPage() {
             <NameForm user={user} />
             {user.role === "admin" && <EmailChange user={user} />}
             <PasswordChange user={user} />
+            <section className="card padded form" aria-label="Keyboard">
+              <SingleLettersBox />
+            </section>
           </div>
         )}
       </Loaded>

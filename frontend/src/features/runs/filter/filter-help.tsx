@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { runKeysQuery } from "@/api/runs";
 import { Dialog } from "@/components/dialog";
+import { SingleLettersBox } from "@/components/form/single-letters-box";
 import { Loaded } from "@/components/states";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
@@ -60,6 +61,7 @@ export function FilterHelp({ projectId, onClose }: { projectId: string; onClose:
         )}
       </Loaded>
       <h3>Keyboard</h3>
+      <SingleLettersBox />
       <dl>
         {KEYS.map(([keys, meaning]) => (
           <div key={keys}>
