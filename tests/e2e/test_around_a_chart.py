@@ -111,6 +111,13 @@ def test_a_chart_is_a_table_and_a_file(run_page: str, open_page: OpenPage, axe: 
     expect(table.get_by_role("row").nth(1)).to_contain_text("1 – 3")
     assert barriers(page, axe) == []
 
+    # A part is shown by keyboard, too, and the table is of this part.
+    act(page, "loss", "Zoom to the second half")
+    expect(card(page, "loss").get_by_role("button", name="Actions for")).to_be_focused()
+    expect(table).to_contain_text("Each row summarizes 2 of 60 values.")
+    act(page, "loss", "Show everything")
+    expect(table).to_contain_text("Each row summarizes 3 of 120 values.")
+
     # Not even an endless word makes the page wider than a phone.
     width = "document.documentElement.scrollWidth"
     assert page.evaluate(width) == 390

@@ -60,5 +60,7 @@ export function ZoomEnd(props: {
 }
 
 export const ZoomHint = () => (
-  <span className="small faint wide">Drag to zoom all charts, double-click to see everything</span>
+  <span className="small faint wide">
+    Drag to zoom all charts, or use a chart&rsquo;s menu; double-click to see everything
+  </span>
 );

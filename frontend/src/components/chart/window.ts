@@ -18,3 +18,17 @@ export const zoomParam = (zoom: Zoom): string | null =>
 /** Where the part that is shown begins and ends. */
 export const zoomText = (axis: Axis, [from, to]: NonNullable<Zoom>): string =>
   `${cellText(axis, from)} – ${cellText(axis, to)}`;
+
+/** Where places in ascending order begin and end. */
+export function endsOf(xs: ArrayLike<number>): Zoom {
+  const [from, to] = [xs[0], xs[xs.length - 1]];
+  return from === undefined || to === undefined ? null : [from, to];
+}
+
+/** Both halves of a part; null if they would be too narrow for the address. */
+export function halvesOf(part: Zoom): readonly [Zoom, Zoom] | null {
+  if (part === null) return null;
+  const middle = (part[0] + part[1]) / 2;
+  const halves = [[part[0], middle] as const, [middle, part[1]] as const] as const;
+  return halves.every((half) => zoomOf(zoomParam(half)) !== null) ? halves : null;
+}

@@ -8,6 +8,8 @@ import type { Axis } from "@/charts/live-curves";
 import { Plot } from "@/charts/plot";
 import { ChartMenu } from "@/components/chart/chart-menu";
 import { savePixels, saveVectors } from "@/components/chart/save-picture";
+import { endsOf } from "@/components/chart/window";
+import { ZoomItems } from "@/components/chart/zoom-items";
 import { AboutMetric } from "@/components/metrics/about-metric";
 import { unitOf, type Explained } from "@/components/metrics/explained";
 import { colourOf } from "@/components/seed-groups/group-names";
@@ -17,7 +19,7 @@ import { useView } from "@/features/compare/view";
 import { plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 
-import { drawn, type RunCurve } from "./columns";
+import { drawn, type Drawn, type RunCurve } from "./columns";
 import { CurveTable } from "./curve-table";
 import { legendOf, readingAt } from "./reading";
 import { nameOf, pictureOf, saveValues } from "./save-curves";
@@ -37,7 +39,7 @@ const noGroups: readonly GroupCurve[] = [];
 
 export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps) {
   const { title, name } = explained;
-  const { hidden, axis, zoom, isTable: areTables } = useView();
+  const { hidden, axis, zoom, zoomTo, isTable: areTables } = useView();
   const client = useQueryClient();
   const { curves, error, retry } = useCurves(name, refetchMs);
   const [ownTable, setOwnTable] = useState<boolean | null>(null);
@@ -50,6 +52,7 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
     [curves, answer, hiddenRuns],
   );
   const groups = curves?.groups ?? noGroups;
+  const shown = useMemo(() => drawn(groups, seen, colourOf), [groups, seen]);
   const chart = { explained, answer, runs, axis, zoom, groups, shown: seen };
   return (
     <section className="card chart" aria-label={name}>
@@ -69,7 +72,11 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
             saveValues={() => saveValues(client, chart)}
             valuesText={zoom === null ? "groups and runs" : "the part that is shown"}
             onProblem={setProblem}
-          />
+          >
+            {(id) => (
+              <ZoomItems id={id} zoom={zoom} whole={endsOf(shown.data[0])} onZoom={zoomTo} />
+            )}
+          </ChartMenu>
         )}
       </div>
       <p className="small faint metric-name">
@@ -83,7 +90,7 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
       ) : isTable ? (
         <CurveTable {...chart} height={HEIGHT} />
       ) : (
-        <Chart groups={groups} runs={seen} label={labelOf(title, axis, answer)} />
+        <Chart groups={groups} shown={shown} label={labelOf(title, axis, answer)} />
       )}
     </section>
   );
@@ -113,13 +120,12 @@ function shownRuns(
   );
 }
 
-function Chart(props: { groups: readonly GroupCurve[]; runs: readonly RunCurve[]; label: string }) {
-  const { groups, runs, label } = props;
+function Chart(props: { groups: readonly GroupCurve[]; shown: Drawn; label: string }) {
+  const { groups, shown, label } = props;
   const { axis, zoom, zoomTo } = useView();
   const theme = useTheme();
   const [place, setPlace] = useState<number | null>(null);
   const [isFocused, setFocused] = useState(false);
-  const shown = useMemo(() => drawn(groups, runs, colourOf), [groups, runs]);
   const x = place === null ? undefined : shown.data[0][place];
   return (
     <div

@@ -11,6 +11,8 @@ import { MarkerLane } from "@/charts/markers/marker-lane";
 import { Plot } from "@/charts/plot";
 import { ChartMenu } from "@/components/chart/chart-menu";
 import { savePixels, saveVectors } from "@/components/chart/save-picture";
+import { endsOf } from "@/components/chart/window";
+import { ZoomItems } from "@/components/chart/zoom-items";
 import { Failure } from "@/components/states";
 import type { View } from "@/features/run/view";
 import { useTheme } from "@/lib/theme";
@@ -150,7 +152,17 @@ export function CurveCard(props: CurveCardProps) {
             valuesText={`exact, ${view.zoom === null ? "all values" : "the part that is shown"}`}
             onProblem={setProblem}
           >
-            {(id) => arranged !== undefined && <PlaceItems id={id} {...arranged} />}
+            {(id) => (
+              <>
+                {arranged !== undefined && <PlaceItems id={id} {...arranged} />}
+                <ZoomItems
+                  id={id}
+                  zoom={view.zoom}
+                  whole={props.range ?? endsOf(plot.data[0])}
+                  onZoom={props.onZoom}
+                />
+              </>
+            )}
           </ChartMenu>
         }
       />
