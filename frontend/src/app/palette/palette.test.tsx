@@ -29,7 +29,13 @@ let page: ReturnType<typeof createRoot>;
 let client: QueryClient;
 let router: ReturnType<typeof createMemoryRouter>;
 
+let broughtIntoSight: (string | null | undefined)[] = [];
+
 beforeEach(() => {
+  broughtIntoSight = [];
+  Element.prototype.scrollIntoView = function into() {
+    broughtIntoSight.push(this.querySelector(".clip")?.textContent);
+  };
   Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
   HTMLDialogElement.prototype.showModal = () => undefined;
   HTMLDialogElement.prototype.close = () => undefined;
@@ -108,4 +114,16 @@ it("opens nothing in place of an entry that has gone", async () => {
   expect(router.state.location.pathname).toBe(`/projects/${PROJECT}`);
   await press("ArrowUp");
   expect(chosen()).toBe("kl-2");
+});
+
+it("brings the chosen entry into sight, and says outside the list that nothing matches", async () => {
+  await open("kl-3", "kl-2");
+  write("kl-");
+  await press("ArrowDown");
+  expect(broughtIntoSight.at(-1)).toBe("kl-2");
+  const status = ground.querySelector("[role=status]");
+  expect(status?.textContent).toBe("");
+  write("no such name");
+  expect(status?.textContent).toMatch(/^No page, experiment, model, project or action matches/);
+  expect(ground.querySelectorAll("[role=listbox] > *")).toHaveLength(0);
 });

@@ -126,6 +126,8 @@ function useEntries(user: User): Entries {
   };
 }
 
+const optionId = ({ id }: Entry) => `palette-${id}`;
+
 export function Palette({ user, onClose }: { user: User; onClose: () => void }) {
   const ref = useRef<HTMLDialogElement>(null);
   const backdrop = useBackdrop(ref, onClose);
@@ -142,6 +144,11 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
     element?.showModal();
     return () => element?.close();
   }, []);
+  const chosenOption = chosen === undefined ? null : optionId(chosen);
+  useEffect(() => {
+    const option = chosenOption === null ? null : document.getElementById(chosenOption);
+    option?.scrollIntoView({ block: "nearest" });
+  }, [chosenOption]);
   const choose = (entry: Entry | undefined) => {
     if (entry === undefined) return;
     onClose();
@@ -170,7 +177,7 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
           role="combobox"
           aria-expanded="true"
           aria-controls="palette-list"
-          aria-activedescendant={chosen === undefined ? undefined : `palette-${chosen.id}`}
+          aria-activedescendant={chosenOption ?? undefined}
           aria-label="Search"
           placeholder="Search pages, runs, experiments, models, actions"
           value={query}
@@ -186,7 +193,7 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
         {entries.map((entry) => (
           <li
             key={entry.id}
-            id={`palette-${entry.id}`}
+            id={optionId(entry)}
             role="option"
             aria-selected={entry === chosen}
             onClick={() => choose(entry)}
@@ -196,10 +203,11 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
             <span className="small faint">{entry.kind}</span>
           </li>
         ))}
-        {entries.length === 0 && (
-          <li className="faint">{all.isLoaded ? nothingIn(all) : "Looking…"}</li>
-        )}
       </ul>
+      {/* Always there: a status that comes together with its text is not read. */}
+      <p className="nothing faint" role="status">
+        {entries.length === 0 && (all.isLoaded ? nothingIn(all) : "Looking…")}
+      </p>
     </dialog>
   );
 }

@@ -53,6 +53,12 @@ export function FilterBox(props: {
   const { from, options } = isOpen ? complete(text, caret, known) : CLOSED;
   const isShown = hasFocus && options.length > 0;
 
+  const chosenOption = isShown && at >= 0 ? `${list}-${at}` : null;
+  useEffect(() => {
+    const option = chosenOption === null ? null : document.getElementById(chosenOption);
+    option?.scrollIntoView({ block: "nearest" });
+  }, [chosenOption]);
+
   const send = (next: string) => {
     clearTimeout(waiting.current);
     const filter = next.trim();
@@ -112,7 +118,7 @@ export function FilterBox(props: {
           aria-expanded={isShown}
           aria-controls={list}
           aria-autocomplete="list"
-          aria-activedescendant={isShown && at >= 0 ? `${list}-${at}` : undefined}
+          aria-activedescendant={chosenOption ?? undefined}
           aria-invalid={problem !== null}
           aria-describedby={problem === null ? undefined : `${list}-problem`}
           autoComplete="off"
