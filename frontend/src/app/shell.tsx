@@ -14,6 +14,7 @@ import { Icon } from "@/components/icons";
 import { Failure, Skeleton } from "@/components/states";
 import { isText, read, write } from "@/lib/storage";
 
+import { PageChange } from "./page-change";
 import { Palette } from "./palette/palette";
 import { railFor } from "./nav-pages";
 import { LAST_PROJECT } from "./redirects";
@@ -98,6 +99,7 @@ export function Shell() {
         projectId={projectId ?? read(localStorage, LAST_PROJECT, isText) ?? undefined}
         user={me.data}
       />
+      <PageChange />
       <div className="column">
         <TopBar user={me.data} onSearch={() => setPaletteOpen(true)} />
         {isSignedOut && <SignedOut user={me.data} />}

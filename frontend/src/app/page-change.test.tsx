@@ -1,0 +1,57 @@
+// @vitest-environment jsdom
+import { act, Fragment } from "react";
+import { createRoot } from "react-dom/client";
+import { createMemoryRouter, Link, Outlet, RouterProvider } from "react-router";
+import { expect, it } from "vitest";
+
+import { PageTitle } from "@/components/page-title";
+
+import { PageChange } from "./page-change";
+
+const shell = (
+  <>
+    <PageChange />
+    <Link to="/second">Second</Link>
+    <main id="main" tabIndex={-1}>
+      <Outlet />
+    </main>
+  </>
+);
+const pageOf = (name: string, to: string) => (
+  <Fragment key={name}>
+    <PageTitle>{name}</PageTitle>
+    <Link to={to}>Onwards</Link>
+  </Fragment>
+);
+
+it("tells the title of another page, and takes the focus that the old one has left", async () => {
+  Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
+  const children = [
+    { path: "first", element: pageOf("First", "/second") },
+    { path: "second", element: pageOf("Second", "/first") },
+  ];
+  const router = createMemoryRouter([{ element: shell, children }], {
+    initialEntries: ["/first"],
+  });
+  const ground = document.createElement("div");
+  document.body.append(ground);
+  const page = createRoot(ground);
+  await act(async () => page.render(<RouterProvider router={router} />));
+  const told = () => ground.querySelector("[role=status]")?.textContent;
+  const go = (link: string) =>
+    act(async () => {
+      const element = ground.querySelector<HTMLElement>(link);
+      element?.focus();
+      element?.click();
+      await new Promise((done) => setTimeout(done));
+    });
+  expect([told(), document.activeElement?.id]).toEqual(["", ""]);
+  await go("main a");
+  expect([told(), document.activeElement?.id]).toEqual(["Second · Podium", "main"]);
+  await go("main a");
+  expect(told()).toBe("First · Podium");
+  // A link that stays keeps the focus.
+  await go("a");
+  expect([told(), document.activeElement?.textContent]).toEqual(["Second · Podium", "Second"]);
+  act(() => page.unmount());
+});
