@@ -120,9 +120,10 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
   );
 }
 
+/** An alert, as the next one: a status that comes together with its text is not read. */
 function LostNote() {
   return (
-    <div className="note warn" role="status">
+    <div className="note warn" role="alert">
       <Icon name="alert" />
       <span className="grow">
         <b>Your lease on this comparison has ended.</b> Your judgment counts if one is still wanted;
@@ -134,7 +135,7 @@ function LostNote() {
 
 function TakenNote() {
   return (
-    <div className="note" role="status">
+    <div className="note" role="alert">
       <Icon name="alert" />
       <span className="grow">
         <b>This is another comparison.</b> Your lease on the one before ended while you were away.

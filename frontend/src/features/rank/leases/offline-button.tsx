@@ -59,7 +59,7 @@ export function OfflineNotes({ queue, asked }: { queue: AssignmentQueue; asked: 
       <Refused asked={asked.taking} />
       <Refused asked={asked.returning} />
       {asked.taking.isSuccess && queue.offline.length === MOST_OFFLINE && (
-        <p className="small muted" role="status">
+        <p className="small muted" role="alert">
           {HELP}
         </p>
       )}
@@ -81,7 +81,7 @@ function EndedNote({ queue }: { queue: AssignmentQueue }) {
   const ended = endedLeases(queue.offline, useNow());
   if (ended === null) return null;
   return (
-    <div className="note warn" role="status">
+    <div className="note warn" role="alert">
       <Icon name="alert" />
       <span className="grow">
         <b>{ended}</b> Your judgments count if they are still wanted; otherwise they are kept for
