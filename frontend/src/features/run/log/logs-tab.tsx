@@ -115,6 +115,8 @@ function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
         ref={box}
         tabIndex={0}
         role="log"
+        // Hundreds of lines a minute would be read aloud, over everything else.
+        aria-live="off"
         aria-label="Log"
         onScroll={onScroll}
       >

@@ -19,8 +19,8 @@ function Scale({ gauge }: { gauge: Gauge }) {
     width: `${Math.max(1, at(span.high) - at(span.low))}%`,
   });
   return (
-    <div className="on-scale" aria-hidden="true" title={said(gauge)}>
-      <div className="scale">
+    <div className="on-scale" title={said(gauge)}>
+      <div className="scale" aria-hidden="true">
         {healthy != null && <i className="healthy" style={part(healthy)} />}
         {interval != null && <i className="interval" style={part(interval)} />}
         {value !== null && <i className="at" style={{ left: `${at(value)}%` }} />}
@@ -32,9 +32,10 @@ function Scale({ gauge }: { gauge: Gauge }) {
           </span>
         ) : (
           scale.high > scale.low && (
+            // What the picture alone is measured by.
             <>
-              <span>{number(scale.low)}</span>
-              <span>{number(scale.high)}</span>
+              <span aria-hidden="true">{number(scale.low)}</span>
+              <span aria-hidden="true">{number(scale.high)}</span>
             </>
           )
         )}
