@@ -36,9 +36,9 @@ export function ProjectForm({ onClose }: { onClose?: () => void }) {
     >
       <NameField value={name} onChange={setName} placeholder="helpfulness" />
       <Field label="Guidelines for annotators" hint="Annotators read them before they rank.">
-        {(id) => (
+        {(control) => (
           <textarea
-            id={id}
+            {...control}
             className="input"
             value={guidelines}
             onChange={(event) => setGuidelines(event.target.value)}

@@ -80,9 +80,9 @@ export function NameField(props: {
 }) {
   return (
     <Field label="Name">
-      {(id) => (
+      {(control) => (
         <input
-          id={id}
+          {...control}
           className="input"
           required
           maxLength={200}

@@ -9,9 +9,9 @@ export function ExplanationField(props: { value: string; onChange: (text: string
       label="Why is this the expected ranking?"
       hint="Markdown works. Refer to responses by what they say: annotators see them in another order and under other letters."
     >
-      {(id) => (
+      {(control) => (
         <textarea
-          id={id}
+          {...control}
           className="input"
           rows={6}
           maxLength={LONGEST_EXPLANATION}

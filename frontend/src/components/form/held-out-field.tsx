@@ -8,9 +8,9 @@ export function HeldOutField(props: {
 }) {
   return (
     <Field label="Held out, %" hint={props.hint}>
-      {(id) => (
+      {(control) => (
         <input
-          id={id}
+          {...control}
           className="input"
           type="number"
           min={0}

@@ -33,9 +33,9 @@ export function PasswordForm(props: {
     >
       {props.children}
       <Field label="E-mail">
-        {(id) => (
+        {(control) => (
           <input
-            id={id}
+            {...control}
             className="input"
             type="email"
             required
@@ -46,9 +46,9 @@ export function PasswordForm(props: {
         )}
       </Field>
       <Field label="Password">
-        {(id) => (
+        {(control) => (
           <input
-            id={id}
+            {...control}
             className="input"
             type="password"
             required

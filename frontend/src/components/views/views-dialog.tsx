@@ -62,7 +62,7 @@ function Line({ view }: { view: SavedView }) {
         isPending={deleting.isPending}
         onPress={() => (isSure ? deleting.mutate(view.id) : setSure(true))}
       >
-        {isSure ? `Delete “${view.name}” for everybody` : "Delete"}
+        {isSure ? `Delete “${view.name}” for everybody` : `Delete “${view.name}”`}
       </PendingButton>
       <Refused asked={renaming} />
       <Refused asked={deleting} />

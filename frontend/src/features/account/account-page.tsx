@@ -130,9 +130,9 @@ function EmailChange({ user }: { user: User }) {
       onSubmit={change}
     >
       <Field label="E-mail">
-        {(id) => (
+        {(control) => (
           <input
-            id={id}
+            {...control}
             className="input"
             type="email"
             required
@@ -231,15 +231,14 @@ function PasswordField(props: {
   const { wrong } = props;
   return (
     <Field label={props.label} hint={props.hint} wrong={wrong}>
-      {(id) => (
+      {(control) => (
         <input
-          id={id}
+          {...control}
           className="input"
           type="password"
           required={props.isRequired}
           maxLength={200}
           autoComplete={props.autoComplete}
-          aria-invalid={wrong !== undefined}
           value={props.value}
           onChange={(event) => props.onChange(event.target.value)}
         />

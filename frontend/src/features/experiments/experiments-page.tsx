@@ -40,9 +40,9 @@ function NewDialog({ projectId, onClose }: { projectId: string; onClose: () => v
     >
       <NameField value={name} onChange={setName} placeholder="KL coefficient" />
       <Field label="Question" hint="What do you want to know when the runs are done?">
-        {(id) => (
+        {(control) => (
           <textarea
-            id={id}
+            {...control}
             className="input"
             rows={3}
             maxLength={2000}

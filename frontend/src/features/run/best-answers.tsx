@@ -81,9 +81,9 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
         label="Best of each prompt"
         hint="Leave it empty to keep every response that meets the other rules."
       >
-        {(id) => (
+        {(control) => (
           <input
-            id={id}
+            {...control}
             className="input"
             type="number"
             min={1}
@@ -95,9 +95,9 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
         )}
       </Field>
       <Field label="Score">
-        {(id) => (
+        {(control) => (
           <select
-            id={id}
+            {...control}
             className="input"
             value={term}
             disabled={terms.length === 0}
@@ -113,9 +113,9 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
         )}
       </Field>
       <Field label="Lowest score" hint="Empty: no limit.">
-        {(id) => (
+        {(control) => (
           <input
-            id={id}
+            {...control}
             className="input"
             type="number"
             step="any"

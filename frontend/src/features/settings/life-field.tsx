@@ -12,9 +12,9 @@ export function LifeField(props: {
 }) {
   return (
     <Field label={props.label}>
-      {(id) => (
+      {(control) => (
         <select
-          id={id}
+          {...control}
           className="input"
           value={String(props.value)}
           onChange={(event) =>

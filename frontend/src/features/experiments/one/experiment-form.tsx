@@ -52,9 +52,9 @@ function Text(props: TextField & { value: string; onChange: (value: string) => v
   const few = left < most / 10 ? `${left.toLocaleString("en-US")} characters left.` : undefined;
   return (
     <Field label={label} hint={few ?? hint}>
-      {(id) => (
+      {(control) => (
         <textarea
-          id={id}
+          {...control}
           className="input"
           dir="auto"
           rows={rows}

@@ -66,7 +66,7 @@ function NumberControl(props: ControlProps<FieldOf<"number">>) {
             checked={value === null}
             onChange={(event) => props.onChange(event.target.checked ? null : undefined)}
           />
-          none
+          none<span className="sr-only">, {field.name}</span>
         </label>
       )}
     </span>

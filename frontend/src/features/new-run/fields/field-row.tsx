@@ -40,10 +40,11 @@ function FieldRow({ field, path }: { field: Field; path: string }) {
   const form = useForm();
   const said = valueAt(form.config, path);
   const id = fieldId(path);
+  const problems = useProblems(path);
   const common = {
     id,
-    describedBy: `${id}-about`,
-    isInvalid: useProblems(path).some(({ isSoft }) => !isSoft),
+    describedBy: [`${id}-about`, ...problems.map((_, at) => problemId(path, at))].join(" "),
+    isInvalid: problems.some(({ problem, isSoft }) => problem.level !== "warning" && !isSoft),
     onChange: (value: Json | undefined) => form.change(path, value),
   };
   const isChanged = said !== undefined && !field.isRequired && !isSame(said, field.fallback);
@@ -123,15 +124,18 @@ function useProblems(path: string) {
     .map((problem) => ({ problem, isSoft: isMissing(problem) && !isAttempted }));
 }
 
+const problemId = (path: string, at: number) => `${fieldId(path)}-problem-${at}`;
+
 function FieldProblems({ path }: { path: string }) {
-  return useProblems(path).map(({ problem, isSoft }) =>
+  return useProblems(path).map(({ problem, isSoft }, at) =>
     isSoft ? (
-      <span key={problem.message} className="small faint">
+      <span key={problem.message} id={problemId(path, at)} className="small faint">
         required
       </span>
     ) : (
       <span
         key={problem.message}
+        id={problemId(path, at)}
         className={problem.level === "warning" ? "warned small" : "error small"}
       >
         <Icon name="alert" /> <Sentence text={problem.message + adviceOf(problem)} />

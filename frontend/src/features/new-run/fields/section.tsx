@@ -44,6 +44,7 @@ export function Section(props: { field: FieldOf<"section">; path: string; childr
             aria-expanded={isShown}
             onClick={() => setOpen(!isShown)}
           >
+            <span className="sr-only">{field.name}: </span>
             {isShown ? "Hide" : saidKeys > 0 ? `Show (${saidKeys} set)` : "Show (all defaults)"}
           </button>
         )}

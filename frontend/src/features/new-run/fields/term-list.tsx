@@ -31,7 +31,14 @@ export function TermList(props: {
   const add = (variant: Variant) =>
     form.change(path, [...items, newItem(variant, form.candidates)]);
   return (
-    <section className="part" aria-labelledby={id} id={fieldId(path)} tabIndex={-1} ref={keepFocus}>
+    <section
+      className="part"
+      aria-labelledby={id}
+      aria-describedby={own.map((_, at) => `${id}-problem-${at}`).join(" ") || undefined}
+      id={fieldId(path)}
+      tabIndex={-1}
+      ref={keepFocus}
+    >
       <header>
         <div className="grow">
           <h3 id={id} className="mono">
@@ -40,8 +47,8 @@ export function TermList(props: {
           <p className="hint">{field.description}</p>
         </div>
       </header>
-      {own.map((problem) => (
-        <p key={problem.message} className="error small">
+      {own.map((problem, at) => (
+        <p key={problem.message} id={`${id}-problem-${at}`} className="error small">
           {problem.message}
         </p>
       ))}
