@@ -1,5 +1,6 @@
 """What a run's samples tell: examples by token, one prompt through training, and on to ranking."""
 
+import re
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
@@ -53,6 +54,13 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
         "token 3: log-prob −3, reference −2.75, change −0.500, KL −0.250, entropy 0.300"
     )
     expect(token).to_have_text("<b>")
+    # By keyboard and by touch, too.
+    choice = page.get_by_role("slider", name="Token").first
+    choice.focus()
+    choice.press("Home")
+    for _ in range(2):
+        choice.press("ArrowRight")
+    expect(choice).to_have_attribute("aria-valuetext", re.compile("^“<b>”, token 3: log-prob −3,"))
     page.get_by_role("searchbox", name="Search prompts").fill("no numb")
     expect(page.get_by_text("No numbers")).to_be_visible()
     expect(page.get_by_text("highest reward")).to_have_count(0)

@@ -1,4 +1,6 @@
-/** A response with its tokens shaded by a number per token, exact values on hover. */
+/** A response with its tokens shaded by a number per token, exact values on hover, click and by keys. */
+import { useState, type MouseEvent } from "react";
+
 import type { Sample } from "@/api/types";
 import { splitThinking } from "@/components/response/thinking";
 import { PlainText } from "@/components/text/plain-text";
@@ -48,25 +50,65 @@ function Unshaded({ text }: { text: string }) {
 }
 
 function Shaded(props: { sample: Sample; shading: Shading; from: number; to: number }) {
-  const { sample, shading } = props;
+  const { sample, shading, from, to } = props;
   const values = valuesOf(sample, shading.shade);
+  const [asked, setAsked] = useState<number | null>(null);
+  const ask = ({ target }: MouseEvent) => {
+    const token = target instanceof Element ? target.closest<HTMLElement>("[data-token]") : null;
+    if (token !== null) setAsked(Number(token.dataset["token"]));
+  };
   return (
-    <p className="plain tokens" dir="auto">
-      {sample.tokens?.slice(props.from, props.to).map((token, i) => {
-        const place = props.from + i;
-        return (
-          <span
-            key={place}
-            style={{
-              background: background(values?.[place] ?? null, shading.scale, shading.shade),
-            }}
-            title={titleOf(sample, place)}
-          >
-            <PlainText text={token} />
-          </span>
-        );
-      })}
-    </p>
+    <>
+      <p className="plain tokens" dir="auto" onClick={ask}>
+        {sample.tokens?.slice(from, to).map((token, i) => {
+          const place = from + i;
+          return (
+            <span
+              key={place}
+              data-token={place}
+              className={place === asked ? "asked" : undefined}
+              style={{
+                background: background(values?.[place] ?? null, shading.scale, shading.shade),
+              }}
+              title={titleOf(sample, place)}
+            >
+              <PlainText text={token} />
+            </span>
+          );
+        })}
+      </p>
+      {to > from && (
+        <TokenChoice sample={sample} from={from} to={to} asked={asked} onAsk={setAsked} />
+      )}
+    </>
+  );
+}
+
+/** The numbers of a token for who has no mouse: seen once it has the focus or a token is clicked. */
+function TokenChoice(props: {
+  sample: Sample;
+  from: number;
+  to: number;
+  asked: number | null;
+  onAsk: (place: number) => void;
+}) {
+  const { sample, from, to, asked, onAsk } = props;
+  const place = asked ?? from;
+  const words = `“${(sample.tokens?.[place] ?? "").trim()}”, ${titleOf(sample, place)}`;
+  return (
+    <div className={asked === null ? "token-choice sr-only" : "token-choice"}>
+      <input
+        type="range"
+        aria-label="Token"
+        aria-valuetext={words}
+        min={from}
+        max={to - 1}
+        value={place}
+        onFocus={() => onAsk(place)}
+        onChange={({ target }) => onAsk(Number(target.value))}
+      />
+      <span className="small">{words}</span>
+    </div>
   );
 }
 
