@@ -87,7 +87,7 @@ def new_reward_model(run: Run, config: RewardModelConfig | ProcessRewardModelCon
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
         body = adapters.add_lora(body, config.lora, seed=adapter_seed)
-    return RewardModel(body, _new_head(causal.config.hidden_size, config.seed).to(run.device))
+    return RewardModel(body, _new_head(causal.config.get_text_config().hidden_size, config.seed).to(run.device))
 
 
 def _whole_body(start: Reference) -> PreTrainedModel:
@@ -209,7 +209,7 @@ def load_reward_model(
     folder, card = _card(reference, kind)
     body = weights.load(AutoModel, reference, dtype=dtype, attention="sdpa", events=events)
     install_trees(body)
-    head = _stored_head(folder, body.config.hidden_size)
+    head = _stored_head(folder, body.config.get_text_config().hidden_size)
     model = RewardModel(body, head).to(device).eval().requires_grad_(False)
     return model, load_tokenizer(reference), card
 
