@@ -186,6 +186,22 @@ def test_a_system_prompt_for_a_template_without_one_is_an_error_of_the_config() 
     assert template_hash(templated(refusing)) != template_hash(templated(MINE))
 
 
+@pytest.mark.parametrize("asked", [ASKED, [Message(role="system", content="Add."), *ASKED]])
+def test_a_system_prompt_that_the_template_leaves_out_is_an_error_of_the_config(
+    asked: list[Message],
+) -> None:
+    """Else a run would say that its model was asked with it, also where a question quotes it."""
+    silent = "{% for m in messages if m['role'] != 'system' %}Q: {{ m['content'] }}\nA:{% endfor %}"
+    system = "" if asked[0].role == "system" else "1 + 1?"
+    with pytest.raises(ConfigError) as caught:
+        written(silent, asked, system=system)
+    assert "cannot write this conversation: it leaves the system prompt out" in str(caught.value)
+    assert "needs an empty `system`" in str(caught.value.advice)
+    assert written(silent, ASKED) == "Q: 1 + 1?\nA:"
+    blank = [Message(role="system", content=" "), *ASKED]
+    assert written(silent, blank) == "Q: 1 + 1?\nA:"
+
+
 def test_a_run_leaves_the_template_that_it_was_trained_with(
     workshop: Workshop, tmp_path: Path
 ) -> None:

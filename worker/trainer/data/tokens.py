@@ -118,9 +118,9 @@ def _rendered(
     tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]], system: str
 ) -> list[int]:
     if turns[0]["role"] == "system":
-        return _render(tokenizer, turns)
+        return _render_with_system(tokenizer, turns)
     if system:
-        return _render(tokenizer, [{"role": "system", "content": system}, *turns])
+        return _render_with_system(tokenizer, [{"role": "system", "content": system}, *turns])
     bare = _render(tokenizer, turns)
     try:
         empty = _render(tokenizer, [{"role": "system", "content": ""}, *turns])
@@ -129,12 +129,29 @@ def _rendered(
     return min(bare, empty, key=len)
 
 
+def _render_with_system(
+    tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]]
+) -> list[int]:
+    """The ids of a conversation that begins with a system turn.
+
+    Raises ValueError where the template says the same with another system prompt.
+    """
+    own = turns[0]["content"]
+    other = [{"role": "system", "content": f"{own} Or not."}, *turns[1:]]
+    written, with_other = (
+        conversations.write(tokenizer, one, is_open=True) for one in (turns, other)
+    )
+    if own.strip() and written == with_other:
+        raise ValueError("it leaves the system prompt out")
+    return _render(tokenizer, turns)
+
+
 def _unfit(turns: list[dict[str, str]], what: str) -> ConfigError:
     shown = " / ".join(f"{turn['role']}: {turn['content'][:80]!r}" for turn in turns[:4])
     return ConfigError(
         f"the template {what} ({shown})",
         "Correct `template`, or choose one of model, plain, text and r1_zero. A template that "
-        "refuses system prompts needs an empty `system`.",
+        "refuses system prompts or leaves them out needs an empty `system`.",
     )
 
 

@@ -87,7 +87,9 @@ def new_reward_model(run: Run, config: RewardModelConfig | ProcessRewardModelCon
     if config.lora is not None:
         adapter_seed = random_streams.derive(config.seed, "adapters")
         body = adapters.add_lora(body, config.lora, seed=adapter_seed)
-    return RewardModel(body, _new_head(causal.config.get_text_config().hidden_size, config.seed).to(run.device))
+    return RewardModel(
+        body, _new_head(causal.config.get_text_config().hidden_size, config.seed).to(run.device)
+    )
 
 
 def _whole_body(start: Reference) -> PreTrainedModel:
