@@ -212,13 +212,28 @@ def test_a_tokenizer_reads_files_of_its_folder_alone(folder: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "method", ["bitsandbytes", "gptq", "awq", "hqq", "torchao", "compressed-tensors", "unknown"]
+    "method",
+    ["bitsandbytes", "gptq", "awq", "hqq", "torchao", "compressed-tensors", "fp8", "unknown"],
 )
-def test_weights_quantized_for_another_library_are_refused(folder: Path, method: str) -> None:
-    change(folder / "config.json", quantization_config={"quant_method": method, "bits": 4})
+@pytest.mark.parametrize("is_of_text", [False, True])
+def test_quantized_weights_are_refused_before_any_are_loaded(
+    folder: Path, method: str, is_of_text: bool
+) -> None:
+    """A library that knows them, or a GPU that computes with them, would keep them as they are."""
+    said = {"quantization_config": {"quant_method": method, "bits": 4}}
+    change(folder / "config.json", **({"text_config": said} if is_of_text else said))
+    (folder / "model.safetensors").write_bytes(b"")
     with pytest.raises(MissingModel) as raised:
-        first_weight(folder)
-    assert raised.value.advice
+        loading.load_whole(Reference(path=str(folder)))
+    assert f"is quantized ({method}), and its weights cannot be trained or saved" in str(
+        raised.value
+    )
+    assert "or a GGUF file" in str(raised.value.advice)
+
+
+def test_a_config_that_names_no_quantization_is_no_quantized_model(folder: Path) -> None:
+    change(folder / "config.json", quantization_config=None)
+    first_weight(folder)
 
 
 def test_a_template_cannot_reach_python(folder: Path, tmp_path: Path) -> None:

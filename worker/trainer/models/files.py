@@ -15,8 +15,7 @@ from backend.schemas.references import Reference
 from worker.trainer.errors import ConfigError, MissingModel
 from worker.trainer.models import rope
 
-# IndexError: a GGUF file that ends within its header. ImportError: a quantization whose library is
-# not installed.
+# IndexError: a GGUF file that ends within its header. ImportError: a library that is not installed.
 LOAD_ERRORS = (OSError, ValueError, KeyError, IndexError, ImportError, SafetensorError)
 
 

@@ -2,10 +2,12 @@
 
 The service has asked the same when the model was registered and before the run. Files may change,
 and a model by hub id has been seen by nobody: it is asked again by `weights`, just before loading.
+Here alone: whether its weights are plain numbers, not quantized ones.
 """
 
 import json
 from pathlib import Path
+from typing import Any
 
 from transformers.utils import cached_file
 
@@ -19,11 +21,16 @@ _SMALL = 32 << 20
 
 
 def check(reference: Reference, name: str, *, is_gguf: bool) -> None:
-    """Raise MissingModel if weights would be read from other files than those of the model."""
+    """Raise MissingModel if weights would be read from other files than those of the model.
+
+    Also if they are quantized, but for GGUF files, whose numbers are plain once they are loaded.
+    """
     try:
         has_adapter = _content(name, pointers.ADAPTER) is not None
         if not is_gguf:
             _check_files(reference, name)
+    except MissingModel:
+        raise
     except (OSError, ValueError, RecursionError) as error:
         raise unloadable(reference, error) from error
     if has_adapter:
@@ -35,12 +42,31 @@ def check(reference: Reference, name: str, *, is_gguf: bool) -> None:
 
 
 def _check_files(reference: Reference, name: str) -> None:
-    pointers.refuse_pointers(json.loads(_content(name, _CONFIG) or b"{}"))
+    config = json.loads(_content(name, _CONFIG) or b"{}")
+    pointers.refuse_pointers(config)
+    _refuse_quantized(name, config)
     index = _content(name, weight_index.INDEX)
     if reference.hub_id is None:
         weight_index.holding([file.name for file in Path(name).glob("*.safetensors")], index)
     elif index is not None:
         weight_index.named(index)
+
+
+def _refuse_quantized(name: str, config: Any) -> None:
+    """Raise MissingModel for quantized weights, before any are loaded.
+
+    What transformers makes of them depends on the method, its libraries and the GPU: it may keep
+    them, take their numbers for weights, or give plain ones.
+    """
+    parts = [part for part in (config, config.get("text_config")) if isinstance(part, dict)]
+    said = next(filter(None, (part.get("quantization_config") for part in parts)), None)
+    if said is not None:
+        method = said.get("quant_method") if isinstance(said, dict) else said
+        raise MissingModel(
+            f"model: {name} is quantized ({str(method)[:80]}), and its weights cannot be trained "
+            "or saved as they are",
+            "Give the model as it was before it was quantized, or a GGUF file.",
+        )
 
 
 def _content(name: str, file: str) -> bytes | None:

@@ -51,7 +51,6 @@ def load(
     except LOAD_ERRORS as error:
         raise unloadable(reference, error) from error
     assert isinstance(model, PreTrainedModel)
-    _refuse_skipped_quantization(reference, model, is_gguf="gguf_file" in options)
     wanted = _of_body(model, told["missing_keys"]) if body_only else told["missing_keys"]
     _require_all(
         reference, sorted(wanted), sorted(told["mismatched_keys"]), told["unexpected_keys"]
@@ -59,20 +58,6 @@ def load(
     if told["unexpected_keys"] and events is not None:
         events.alert_once("unused_weights", _unused(reference, model, told["unexpected_keys"]))
     return model
-
-
-def _refuse_skipped_quantization(
-    reference: Reference, model: PreTrainedModel, *, is_gguf: bool
-) -> None:
-    # Of a method that it does not know, transformers takes the numbers as they are.
-    said = getattr(model.config, "quantization_config", None)
-    if said and getattr(model, "hf_quantizer", None) is None and not is_gguf:
-        method = said.get("quant_method") if isinstance(said, dict) else None
-        raise MissingModel(
-            f"model: {_name(reference)} is quantized by a method that is not known here "
-            f"({str(method)[:80]})",
-            "Give the model as it was before it was quantized, or a GGUF file.",
-        )
 
 
 def _of_body(model: PreTrainedModel, names: Collection[str]) -> list[str]:
