@@ -21,6 +21,7 @@ from backend.errors import InvalidInput
 from backend.gguf_header import read_gguf
 from backend.schemas.model_folder import pointers, weight_index
 from backend.schemas.models import ModelFacts, ModelSource
+from backend.schemas.vocabulary import ModelKind
 
 MIB = 1 << 20
 LARGEST_JSON = 32 * MIB
@@ -28,6 +29,12 @@ LARGEST_JSON = 32 * MIB
 LARGEST_HASHED = 2048 * MIB
 # Beside the body of a reward model.
 REWARD_HEAD = "reward_head.safetensors"
+REWARD_CARD = "reward_model.json"
+# The methods that write such a card, and what it calls their models.
+_REWARD_METHODS = {
+    ModelKind.REWARD_MODEL: "reward_model",
+    ModelKind.PROCESS_MODEL: "process_reward_model",
+}
 # Of a tensor, as torch has it.
 MOST_DIMENSIONS = 64
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
@@ -89,6 +96,32 @@ def fingerprint(source: ModelSource, roots: Sequence[Path]) -> str | None:
         facts = [told.st_dev, told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns]
         sha256.update(f"{file.name!r}{facts}".encode())
     return sha256.hexdigest()
+
+
+def require_reward_model(source: ModelSource, kind: ModelKind, roots: Sequence[Path]) -> None:
+    """Raise InvalidInput unless a run of Podium has made this reward model, for other heads differ.
+
+    Language models are none, and pass. A hub is never asked.
+    """
+    method = _REWARD_METHODS.get(kind)
+    if method is None:
+        return
+    found = _located(source, roots)
+    card = None if found is None else found[0] / REWARD_CARD
+    if card is None or not card.is_file():
+        raise InvalidInput(
+            f"{source.path or source.hub_id} has no {REWARD_CARD}; a model of the kind {kind} must "
+            "be the output of a run of Podium",
+            advice=f"Train one with the method {method}, or register it as causal_lm to start "
+            "from its language model.",
+        )
+    said = _json(card).get("kind")
+    if said != method:
+        raise InvalidInput(
+            f"{REWARD_CARD} says that this is the output of {str(said)[:80]}; a model of the kind "
+            f"{kind} is the output of {method}",
+            advice="Choose the other kind of reward model.",
+        )
 
 
 def _located(source: ModelSource, roots: Sequence[Path]) -> tuple[Path, list[Path]] | None:

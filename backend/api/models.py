@@ -33,6 +33,7 @@ async def register_model(
     await phases.read(lambda session: _must_be_theirs(session, phases.caller, body.project_id))
     roots, source = settings.resolved_model_roots, body.source.below(settings.data_dir)
     files = await run_in_threadpool(model_files.fingerprint, source, roots)
+    await run_in_threadpool(model_files.require_reward_model, source, body.kind, roots)
 
     def _register(
         session: SessionDep, caller: Caller, inspected: dict[str, JSON]

@@ -225,6 +225,32 @@ def test_a_hub_id_is_kept_and_a_source_is_one_thing(light_service: Service) -> N
     assert register(light_service, hub_id="a/b", path="x").status_code == 422
 
 
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [("reward_model", "reward_model"), ("process_model", "process_reward_model")],
+)
+def test_a_reward_model_is_the_output_of_a_run(
+    light_service: Service, folder: Path, kind: str, method: str
+) -> None:
+    """Another one would fail a run after its policy was loaded: only this head is read."""
+
+    def answer(**source: str) -> Any:
+        body = {"name": "m", "kind": kind, "source": source}
+        return light_service.client().post("/models", json=body)
+
+    for source in ({"path": str(folder)}, {"hub_id": "owner/name"}):
+        refused = answer(**source)
+        assert refused.status_code == 422, refused.text
+        assert "has no reward_model.json" in refused.text
+        assert f"Train one with the method {method}, or register it as causal_lm" in refused.text
+    card = folder / "reward_model.json"
+    card.write_text(json.dumps({"kind": "another"}))
+    assert "says that this is the output of another" in answer(path=str(folder)).text
+    card.write_text(json.dumps({"kind": method, "format": 1}))
+    assert answer(path=str(folder)).status_code == 201
+    assert "outside the folders" in answer(path="/etc").text
+
+
 def test_other_roots_can_be_named(tmp_path: Path) -> None:
     inside = tmp_path / "store" / "m"
     inside.mkdir(parents=True)
