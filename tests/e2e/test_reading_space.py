@@ -469,3 +469,37 @@ def _small_targets(page: Page) -> list[str]:
         LEAST_TARGET_PX,
     )
     return found
+
+
+def test_at_400_percent_the_page_scrolls_and_few_colours_tell_what_is_pressed(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Zoomed in")
+    row = conversation(*(words(60, name) for name in ("one", "two", "three")))
+    workshop.take_in(project, "comparisons", [row])
+    page = open_page(f"/projects/{project}/rank")
+    shown(page)
+    # 1280x900 at 400 %: each response is read in the scroll of the page, and no bar lies over it.
+    resize(page, 320, 225)
+    least = 0.4
+    for letter in "ABC":
+        card(page, letter).locator(".prose").evaluate("(one) => one.scrollIntoView()")
+        assert page.evaluate(_SHARE_OF_TEXT) > least, letter
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+    top = page.evaluate("scrollY")
+    page.keyboard.press("Shift+Space")
+    page.wait_for_function("(top) => scrollY < top", arg=top)
+
+    resize(page, 1280, 900)
+    page.emulate_media(forced_colors="active")
+    page.keyboard.type("ba")
+    paper = "(one) => getComputedStyle(one).backgroundColor"
+    chips = [page.get_by_role("button", name=f"Select {letter}") for letter in "ab"]
+    expect(chips[0]).to_have_attribute("aria-pressed", "true")
+    assert chips[0].evaluate(paper) != chips[1].evaluate(paper)
+
+    # An arrow opens the list of projects; it leads to no other project.
+    chosen = page.get_by_role("combobox", name="Project")
+    chosen.press("ArrowDown")
+    assert chosen.evaluate("(one) => one.matches(':open')")
+    assert page.url.endswith(f"/projects/{project}/rank")

@@ -35,7 +35,10 @@ export function useTogether(cards: RefObject<HTMLElement | null>, isOn: boolean)
   }, [cards, isOn]);
 }
 
-/** Scrolls one card, or all if none is chosen; where they are at their ends, the cards themselves. */
+/**
+ * Scrolls one card, or all if none is chosen; where they are at their ends, the cards themselves, and
+ * where these have no room of their own, the page.
+ */
 export function scrollCards(area: HTMLElement, card: number, by: -1 | 1): void {
   const all = bodiesOf(area);
   const chosen = all[card];
@@ -45,5 +48,8 @@ export function scrollCards(area: HTMLElement, card: number, by: -1 | 1): void {
     body.scrollTop += by * PAGE * body.clientHeight;
     hasMoved ||= body.scrollTop !== before;
   }
-  if (!hasMoved) area.scrollTop += by * PAGE * area.clientHeight;
+  if (hasMoved) return;
+  const before = area.scrollTop;
+  area.scrollTop += by * PAGE * area.clientHeight;
+  if (area.scrollTop === before) window.scrollBy({ top: by * PAGE * innerHeight });
 }
