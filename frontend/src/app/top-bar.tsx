@@ -1,6 +1,6 @@
 /** Where one is (project, page), search, theme, and who is signed in. */
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type KeyboardEvent } from "react";
 import { Link, useLocation, useParams } from "react-router";
 
 import { projectsQuery } from "@/api/projects";
@@ -38,6 +38,27 @@ function ThemeButton() {
 
 const NEW = "new";
 
+const CHANGES = new Set(["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End"]);
+const canOpen = () =>
+  "showPicker" in HTMLSelectElement.prototype && CSS.supports("selector(:open)");
+
+/**
+ * On Windows and Linux a key changes a closed select, and each change would lead to another project:
+ * here such a key opens the list, in which Enter chooses.
+ */
+function openByKey(event: KeyboardEvent<HTMLSelectElement>): void {
+  const select = event.currentTarget;
+  const { key, ctrlKey, metaKey, altKey } = event;
+  if (ctrlKey || metaKey || altKey || !(CHANGES.has(key) || /^[^ ]$/u.test(key))) return;
+  if (!canOpen() || select.matches(":open")) return;
+  event.preventDefault();
+  try {
+    select.showPicker();
+  } catch {
+    // Not allowed in a frame of another site.
+  }
+}
+
 function ProjectSwitcher({ user }: { user: User }) {
   const { projectId } = useParams();
   const { pathname } = useLocation();
@@ -58,6 +79,7 @@ function ProjectSwitcher({ user }: { user: User }) {
         <select
           aria-label="Project"
           value={projectId}
+          onKeyDown={openByKey}
           onChange={(event) => {
             const chosen = event.target.value;
             if (chosen === NEW) setCreating(true);
