@@ -38,7 +38,7 @@ export const RunRow = memo(function RunRow(props: RowProps) {
           onClick={(event) => onChoose(run.id, event.shiftKey)}
         />
       </td>
-      <td className="name">
+      <td className="name" role="rowheader">
         {isEdited ? (
           <NameAndTags run={run} onClose={() => onEdit(null)} />
         ) : (
