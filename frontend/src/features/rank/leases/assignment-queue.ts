@@ -20,7 +20,7 @@ import { hasDraft } from "./drafts";
 import { endOf, joined } from "./joined";
 import { useKeepAlive } from "./keep-alive";
 import { dropOffline, keepOffline, offlineLeases } from "./offline-leases";
-import { OtherTabs, whileLookedAt } from "./other-tabs";
+import { OtherTabs, whileLookedAt, type Ends } from "./other-tabs";
 import { reopenedId } from "./reopened";
 import { useTouched } from "./touched";
 
@@ -62,8 +62,6 @@ function keeping(leases: Assignment[], isKept: (id: string) => boolean): Assignm
 
 const minus = (ids: ReadonlySet<string>, gone: string): ReadonlySet<string> =>
   new Set([...ids].filter((id) => id !== gone));
-
-type Ends = ReadonlyMap<string, number>;
 
 const endsOf = (leases: readonly Assignment[]): Ends =>
   new Map(leases.map((one) => [one.id, endOf(one)]));
@@ -159,7 +157,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
   useEffect(() => {
     // Without room for these, the older list would bring back what is judged.
     if (!write(sessionStorage, key, leased)) remove(sessionStorage, key);
-    if (isReady) tabs.current?.hold(leased.map((one) => one.id));
+    if (isReady) tabs.current?.hold(endsOf(leased));
   }, [key, leased, isReady]);
 
   useEffect(() => {

@@ -34,6 +34,10 @@ class Air {
   }
 }
 
+const MINUTE = 60_000;
+const lasting = (ids: readonly string[]) =>
+  new Map(ids.map((id) => [id, Date.now() + 15 * MINUTE]));
+
 /** A tab that drops what it is to let go, as the queue does, except what somebody works on there. */
 function openTab(air: Air, worksOn: readonly string[] = []) {
   const channel = air.open();
@@ -43,7 +47,7 @@ function openTab(air: Air, worksOn: readonly string[] = []) {
     letGo: [] as string[][],
     hold: (ids: readonly string[]) => {
       tab.held = ids;
-      tab.others.hold(ids);
+      tab.others.hold(lasting(ids));
     },
     others: new OtherTabs(channel, (ids) => {
       tab.letGo.push([...ids]);
@@ -61,7 +65,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const pass = () => vi.setSystemTime(Date.now() + 1000);
+const pass = (ms = 1000) => vi.setSystemTime(Date.now() + ms);
 
 function openTwo(worksOn: readonly string[] = []) {
   const air = new Air();
@@ -127,9 +131,9 @@ describe("tabs of one person", () => {
     const younger = openYounger();
     elder.hold(["a"]);
     expect(younger.others.held).toEqual(["a"]);
-    younger.others.hold(["b"]);
+    younger.others.hold(lasting(["b"]));
     expect(elder.others.held).toEqual(["b"]);
-    elder.others.hold(["a", "b"]);
+    elder.others.hold(lasting(["a", "b"]));
     expect(elder.others.held).toEqual([]);
   });
 
@@ -156,11 +160,34 @@ describe("tabs of one person", () => {
     expect(younger.others.held).toEqual(["b"]);
   });
 
+  it("hold nothing any more of which the leases have ended: anybody may be granted these", () => {
+    const { elder, openYounger } = openTwo();
+    const younger = openYounger();
+    younger.hold(["c"]);
+    pass(14 * MINUTE);
+    expect(younger.others.held).toEqual(["a", "b"]);
+    younger.hold(["c"]);
+    pass(MINUTE);
+    expect(younger.others.held).toEqual([]);
+
+    // The elder is left alone; it holds what it renews.
+    younger.hold(["a", "c"]);
+    expect([elder.held, younger.held]).toEqual([
+      ["a", "b"],
+      ["a", "c"],
+    ]);
+    expect(younger.letGo).toEqual([]);
+    elder.hold(["a", "b"]);
+    expect(younger.held).toEqual(["c"]);
+  });
+
   it("that an older Podium opened count as elder, for they never let go", () => {
     const air = new Air();
     const tab = openTab(air);
     tab.hold(["a", "b"]);
     air.open().postMessage({ tab: "old", ids: ["a"] });
     expect(tab.held).toEqual(["b"]);
+    pass(20 * MINUTE);
+    expect(tab.others.held).toEqual(["a"]);
   });
 });

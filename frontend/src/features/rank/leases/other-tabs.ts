@@ -7,8 +7,8 @@
  * it, and the younger lets go whenever it hears so.
  *
  * A tab that is closed says that it holds nothing, and the server gives its leases to whichever tab
- * asks next. Of a tab that crashed, the tabs that heard it go on to name its leases until they are
- * reloaded. What somebody works on in both tabs stays in both; the second answer is kept for review.
+ * asks next. Of a tab that crashed, the tabs that heard it go on to name its leases until these end.
+ * What somebody works on in both tabs stays in both; the second answer is kept for review.
  */
 import { randomId } from "@/lib/random-id";
 
@@ -25,15 +25,26 @@ interface Told {
   readonly since?: number;
   /** Null asks the others what they hold. */
   readonly ids: readonly string[] | null;
+  /** Missing in a tab that an older Podium has opened: what it holds counts until it is closed. */
+  readonly ends?: Ends;
 }
+
+/** When leases end, in ms, by the ids of their assignments. */
+export type Ends = ReadonlyMap<string, number>;
 
 interface Holding {
   readonly tab: string;
   readonly since: number;
-  readonly ids: readonly string[];
+  readonly ends: Ends;
 }
 
-const heldBy = (tabs: Iterable<Holding>): string[] => [...tabs].flatMap(({ ids }) => ids);
+/** Without what has ended: a tab that nobody looks at renews nothing, and anybody may be granted it. */
+const heldBy = (tabs: Iterable<Holding>): string[] =>
+  [...tabs].flatMap(({ ends }) =>
+    [...ends.keys()].filter((id) => (ends.get(id) ?? 0) > Date.now()),
+  );
+
+const endless = (ids: readonly string[]): Ends => new Map(ids.map((id) => [id, Infinity]));
 
 const isTold = (value: unknown): value is Told =>
   typeof value === "object" && value !== null && "tab" in value && "ids" in value;
@@ -41,7 +52,7 @@ const isTold = (value: unknown): value is Told =>
 export class OtherTabs {
   private readonly tab = randomId();
   private readonly others = new Map<string, Holding>();
-  private own: readonly string[] = [];
+  private own: Ends = new Map();
   private since = Date.now();
 
   /** `onElder` is told which of this tab's leases an elder tab holds, too, and lets go of them. */
@@ -57,18 +68,18 @@ export class OtherTabs {
 
   /** The assignments that other tabs have said to hold, and this one does not. */
   get held(): readonly string[] {
-    return heldBy(this.others.values()).filter((id) => !this.own.includes(id));
+    return heldBy(this.others.values()).filter((id) => !this.own.has(id));
   }
 
-  hold(ids: readonly string[]): void {
-    this.own = ids;
-    this.tell(ids);
+  hold(ends: Ends): void {
+    this.own = ends;
+    this.tell(ends);
     this.yieldToElders();
   }
 
   /** The page is left: closed, or kept by the browser until somebody comes back to it. */
   leave(): void {
-    this.tell([]);
+    this.tell(new Map());
   }
 
   /** The page is looked at again. Its leases were free meanwhile, so it counts as the youngest. */
@@ -79,23 +90,23 @@ export class OtherTabs {
   }
 
   close(): void {
-    this.tell([]);
+    this.tell(new Map());
     this.channel.close();
   }
 
-  private hear({ tab, since = 0, ids }: Told): void {
+  private hear({ tab, since = 0, ids, ends }: Told): void {
     if (ids === null) {
-      if (this.own.length > 0) this.tell(this.own);
+      if (this.own.size > 0) this.tell(this.own);
       return;
     }
-    this.others.set(tab, { tab, since, ids });
+    this.others.set(tab, { tab, since, ends: ends ?? endless(ids) });
     this.yieldToElders();
   }
 
   private yieldToElders(): void {
     const elders = [...this.others.values()].filter((other) => this.isElder(other));
     const theirs = heldBy(elders);
-    const shared = this.own.filter((id) => theirs.includes(id));
+    const shared = [...this.own.keys()].filter((id) => theirs.includes(id));
     if (shared.length > 0) this.onElder(shared);
   }
 
@@ -104,8 +115,9 @@ export class OtherTabs {
     return since === this.since ? tab < this.tab : since < this.since;
   }
 
-  private tell(ids: Told["ids"]): void {
-    this.channel.postMessage({ tab: this.tab, since: this.since, ids } satisfies Told);
+  private tell(own: Ends | null): void {
+    const told = own === null ? { ids: null } : { ids: [...own.keys()], ends: own };
+    this.channel.postMessage({ tab: this.tab, since: this.since, ...told } satisfies Told);
   }
 }
 
