@@ -55,6 +55,20 @@ describe("the focus of a row that goes", () => {
     await change(() => button("Remove b")?.remove());
     expect(focused()).toBe("Renew b");
   });
+  it("is on the next row itself where that can have it: no key presses a button unread", async () => {
+    const note = (name: string) =>
+      `<div data-row tabindex="-1" aria-label="${name}"><button>Send ${name} again</button><button>Discard ${name}</button></div>`;
+    show(`<h2>Rank</h2>${note("a")}${note("b")}`);
+    const rows = area.querySelectorAll<HTMLElement>("[data-row]");
+    rows[0]?.querySelectorAll("button")[1]?.focus();
+    await change(() => rows[0]?.remove());
+    expect(focused()).toBe("b");
+    rows[1]?.querySelectorAll("button")[1]?.focus();
+    await change(() => rows[1]?.querySelectorAll("button")[1]?.remove());
+    expect(focused()).toBe("Send b again");
+    await change(() => rows[1]?.remove());
+    expect(focused()).toBe("Rank");
+  });
   it("stays where somebody has gone meanwhile", async () => {
     show(`<h2>People</h2><ul>${row("a")}${row("b")}</ul>`);
     button("Remove a")?.focus();
@@ -85,6 +99,14 @@ describe("the focus of an editor", () => {
     one("p > button")?.focus();
     await change(() => one("p")?.remove());
     expect(focused()).toBe("People");
+  });
+  it("is on the button that has come, not on a link in the text before it", async () => {
+    show(`<h2>Notes</h2><div><textarea></textarea></div>`);
+    one("textarea")?.focus();
+    const saved = document.createElement("article");
+    saved.innerHTML = `<p>See <a href="/runs">the runs</a>.</p><button>Edit the notes</button>`;
+    await change(() => one("div")?.replaceChildren(saved));
+    expect(focused()).toBe("Edit the notes");
   });
   it("is on what has come in its place where that button is gone", async () => {
     show(`<h2>Notes</h2><div><button>Add notes</button></div>`);

@@ -5,6 +5,9 @@
  * the top of the page again. An area with `ref={keepFocus}` hands it on instead: from a row to the
  * same button of the next one, or of the last; from an editor to the button that opened it, from that
  * button to the editor; if none of these is there, to the heading.
+ *
+ * Where the same button would end something for good that nobody has read yet, rows have a `tabIndex`:
+ * then the next row itself has the focus.
  */
 const ROWS = "tbody > tr, li, [data-row]";
 const FIELDS = "input, textarea, select";
@@ -53,16 +56,18 @@ function nextOf(area: Element, spot: Spot, opener: string, added: readonly Eleme
   const rows = rowsOf(area);
   const isThere = spot.row?.isConnected === true;
   const row = isThere ? spot.row : spot.row && rows[Math.min(spot.place, rows.length - 1)];
+  if (!isThere && row?.matches("[tabindex]") === true) return row;
   if (row != null)
     return doing(row, spot.verb) ?? doing(row, opener) ?? controlsOf(row)[0] ?? headingOf(area);
   if (spot.row !== null) return headingOf(area);
+  return doing(area, opener) ?? firstOf(added) ?? headingOf(area);
+}
+
+/** A field of what has come, or else a button: a link may be part of a text. */
+function firstOf(added: readonly Element[]): Element | undefined {
   const arrived = added.flatMap(controlsOf);
-  return (
-    doing(area, opener) ??
-    arrived.find((control) => control.matches(FIELDS)) ??
-    arrived[0] ??
-    headingOf(area)
-  );
+  const first = (kind: string) => arrived.find((control) => control.matches(kind));
+  return first(FIELDS) ?? first("button") ?? arrived[0];
 }
 
 /** Of the area, or of what it is part of. */

@@ -3,7 +3,7 @@ import type { ComponentProps } from "react";
 
 interface PendingButtonProps extends Omit<
   ComponentProps<"button">,
-  "type" | "disabled" | "onClick"
+  "type" | "disabled" | "onClick" | "onKeyDown"
 > {
   /** The answer is on its way: pressing again does nothing. */
   readonly isPending: boolean;
@@ -23,6 +23,10 @@ export function PendingButton({
       type="button"
       className={className}
       aria-disabled={isPending}
+      onKeyDown={(event) => {
+        // Held down, Enter presses again and again: also the button that has the focus next.
+        if (event.repeat && event.key === "Enter") event.preventDefault();
+      }}
       onClick={(event) => {
         // The second click of a double click may come before it is drawn that the first one asked,
         // or hit the button that has come to this place since.

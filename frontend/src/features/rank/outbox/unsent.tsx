@@ -1,8 +1,11 @@
 /** What has not reached the server yet, why, and what it keeps for review; silent while all is well. */
 import "./unsent.css";
 
+import { useId } from "react";
+
 import { Icon } from "@/components/icons";
 import { keepFocus } from "@/components/kept-focus";
+import { PendingButton } from "@/components/pending-button";
 import { plural } from "@/lib/format";
 
 import { outbox, useOutbox } from "./browser-outbox";
@@ -54,11 +57,13 @@ export function UnsentNotes({ userId }: { userId: string }) {
   );
 }
 
+/** Has the focus itself when the one before it goes: what is discarded is gone for good. */
 function RefusedNote({ item }: { item: Unsent }) {
+  const id = useId();
   return (
-    <div className="note bad" data-row>
+    <div className="note bad" data-row tabIndex={-1} role="group" aria-labelledby={id}>
       <Icon name="alert" />
-      <span className="grow">
+      <span className="grow" id={id}>
         <b>A {isSkip(item) ? "skip" : "judgment"} was rejected.</b> {item.refusal}{" "}
         {whatAndWhen(item)} {whereRejected(outbox.isHomeless(item.key))}
       </span>
@@ -66,9 +71,13 @@ function RefusedNote({ item }: { item: Unsent }) {
       <button type="button" className="btn" onClick={() => void outbox.retry(item.key)}>
         Send again
       </button>
-      <button type="button" className="btn ghost" onClick={() => void outbox.discard(item.key)}>
+      <PendingButton
+        className="btn ghost"
+        isPending={false}
+        onPress={() => void outbox.discard(item.key)}
+      >
         Discard
-      </button>
+      </PendingButton>
     </div>
   );
 }
