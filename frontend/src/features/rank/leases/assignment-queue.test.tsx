@@ -6,12 +6,17 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Assignment } from "@/api/types";
 
 import { useAssignmentQueue, type AssignmentQueue } from "./assignment-queue";
+import type { Ends } from "./other-tabs";
+import { keepReopened } from "./reopened";
 
 const world = vi.hoisted(() => ({
   offline: [] as unknown[],
   granted: [] as unknown[],
   dropped: [] as string[],
+  kept: [] as string[],
+  hasRoom: true,
   givenBack: [] as string[],
+  hear: null as ((event: { data: unknown }) => void) | null,
 }));
 vi.mock("@/api/assignments", () => ({
   takeAssignment: () => Promise.resolve(world.granted.shift() ?? null),
@@ -21,12 +26,27 @@ vi.mock("@/api/assignments", () => ({
     return Promise.resolve(null);
   },
 }));
+vi.mock("@/components/text/late/parts", () => ({ loadForOffline: () => Promise.resolve() }));
 vi.mock("../outbox/browser-outbox", () => ({
-  outbox: { all: [], open: () => Promise.resolve(), reload: () => Promise.resolve() },
+  outbox: {
+    all: [],
+    open: () => Promise.resolve(),
+    reload: () => Promise.resolve(),
+    hasSubmitted: () => false,
+  },
 }));
 vi.mock("./offline-leases", () => ({
   offlineLeases: () => Promise.resolve(world.offline),
+  keepOffline: (_: string, __: string, { id }: { id: string }) => {
+    if (!world.hasRoom) return Promise.reject(new Error("no room"));
+    world.kept.push(id);
+    return Promise.resolve();
+  },
   dropOffline: (id: string) => {
+    world.dropped.push(id);
+    return Promise.resolve();
+  },
+  dropEnded: (id: string) => {
     world.dropped.push(id);
     return Promise.resolve();
   },
@@ -49,10 +69,17 @@ const ground = document.createElement("div");
 let page: ReturnType<typeof createRoot>;
 const pause = (ms: number) => act(() => new Promise((resolve) => setTimeout(resolve, ms)));
 
-async function open(): Promise<void> {
+/** Another tab, which was there before, says what it holds. */
+const told = (...leases: readonly Assignment[]) => {
+  const ends: Ends = new Map(leases.map((one) => [one.id, Date.parse(one.expires_at)]));
+  act(() => world.hear?.({ data: { tab: "other", since: 1, ids: [...ends.keys()], ends } }));
+};
+
+async function open(...elsewhere: readonly Assignment[]): Promise<void> {
   queue = null;
   page = createRoot(ground);
   act(() => page.render(<Queue />));
+  told(...elsewhere);
   // Other tabs are listened to for a moment; then what is granted comes.
   const isOpen = () => queue?.isLoading === false && world.granted.length === 0;
   for (let looks = 0; looks < 100 && !isOpen(); looks++) await pause(50);
@@ -64,13 +91,17 @@ beforeEach(() => {
   vi.stubGlobal(
     "BroadcastChannel",
     class {
+      set onmessage(hear: typeof world.hear) {
+        world.hear = hear;
+      }
       postMessage() {}
       close() {}
     },
   );
   localStorage.clear();
   sessionStorage.clear();
-  Object.assign(world, { offline: [], granted: [], dropped: [], givenBack: [] });
+  Object.assign(world, { offline: [], granted: [], dropped: [], givenBack: [], kept: [] });
+  Object.assign(world, { hasRoom: true, hear: null });
 });
 afterEach(() => {
   act(() => page.unmount());
@@ -106,4 +137,74 @@ it("forgets the list of this tab where the browser has no room for the newer one
   await open();
   act(() => queue?.advance("asg_1"));
   expect(sessionStorage.getItem("podium.held.prj_1.usr_1")).toBeNull();
+});
+
+it("shows what is granted of a tab that crashed, once its lease there has ended", async () => {
+  world.granted = [lease("asg_1", 15)];
+  await open(lease("asg_1", -1));
+  expect(queue?.current?.id).toBe("asg_1");
+});
+
+it("counts what another tab holds offline as none of its own when that is granted later", async () => {
+  world.offline = [lease("asg_1", 400)];
+  world.granted = [lease("asg_2", 15)];
+  await open(...(world.offline as Assignment[]));
+  expect(queue?.offline).toEqual([]);
+
+  // Given back there, it is a lease as any other here, which a closed page gives back.
+  told();
+  world.granted = [lease("asg_1", 15)];
+  act(() => queue?.retry());
+  await pause(50);
+  act(() => page.unmount());
+  expect(world.givenBack).toEqual(["asg_2", "asg_1"]);
+});
+
+it("counts as offline no longer what it lets an elder tab have", async () => {
+  world.offline = [lease("asg_1", 400)];
+  world.granted = [lease("asg_2", 15)];
+  await open();
+  expect(idsOf(queue?.offline)).toEqual(["asg_1"]);
+  told(lease("asg_1", 400));
+  expect(idsOf(queue?.offline)).toEqual([]);
+
+  told();
+  world.granted = [lease("asg_1", 15)];
+  act(() => queue?.retry());
+  await pause(50);
+  act(() => page.unmount());
+  expect(world.givenBack).toEqual(["asg_2", "asg_1"]);
+});
+
+it("keeps an offline comparison in the browser again when its judgment is taken back", async () => {
+  world.offline = [lease("asg_1", 400), lease("asg_2", 400)];
+  world.granted = [lease("asg_3", 15)];
+  await open();
+  for (const one of world.offline as Assignment[]) act(() => queue?.advance(one.id));
+  expect(world.dropped).toEqual(["asg_1", "asg_2"]);
+  act(() => queue?.reopen(lease("asg_1", 400)));
+  expect(world.kept).toEqual(["asg_1"]);
+
+  // What was sent is to be revised: that needs no lease.
+  keepReopened("prj_1", "usr_1", "asg_2");
+  act(() => queue?.reopen(lease("asg_2", 400)));
+  // Nor does one that was never taken offline stay in the browser.
+  act(() => queue?.reopen(lease("asg_3", 15)));
+  expect(world.kept).toEqual(["asg_1"]);
+});
+
+it("gives back only what it has taken itself where the browser keeps nothing", async () => {
+  world.granted = [lease("asg_1", 15)];
+  await open();
+  world.hasRoom = false;
+  const refused: unknown[] = [];
+  const take = () => act(() => queue?.takeOffline().catch((error: unknown) => refused.push(error)));
+  // Taken two hours ago by the phone.
+  world.granted = [lease("asg_2", 360)];
+  await take();
+  expect(world.givenBack).toEqual([]);
+  world.granted = [lease("asg_3", 480)];
+  await take();
+  expect(world.givenBack).toEqual(["asg_3"]);
+  expect(refused).toHaveLength(2);
 });

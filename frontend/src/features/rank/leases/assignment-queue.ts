@@ -19,13 +19,16 @@ import { outbox } from "../outbox/browser-outbox";
 import { hasDraft } from "./drafts";
 import { endOf, joined } from "./joined";
 import { useKeepAlive } from "./keep-alive";
-import { dropOffline, keepOffline, offlineLeases } from "./offline-leases";
+import { dropEnded, dropOffline, keepOffline, offlineLeases } from "./offline-leases";
 import { OtherTabs, whileLookedAt, type Ends } from "./other-tabs";
 import { reopenedId } from "./reopened";
 import { useTouched } from "./touched";
 
 const PREFETCHED = 3;
 export const MOST_OFFLINE = 10;
+const OFFLINE_MS = 8 * 3_600_000;
+/** The server and this browser may differ by so much on what time it is. */
+const CLOCKS_MS = 60_000;
 const EXPIRY_MARGIN_MS = 20_000;
 /** Other tabs answer within a few; what a busy one holds is let go once it does. */
 const HEARING_MS = 80;
@@ -128,6 +131,8 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
       // Drafts are of all tabs: only what somebody works on in this one stays.
       const isKept = (id: string) =>
         !ids.includes(id) || isTouched(id) || id === reopenedId(projectId, userId);
+      // Granted again later, it is a lease as any other.
+      setOffline(without(newestOffline(), ...ids.filter((id) => !isKept(id))));
       setLeased((now) => keeping(now, isKept));
     };
     const channel = new BroadcastChannel(`podium.leases.${projectId}.${userId}`);
@@ -142,8 +147,8 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
       const free = (one: Assignment) => !elsewhere.has(one.id);
       const shownAgain = reopenedId(projectId, userId);
       const lasting = usable(offline, shownAgain);
-      for (const one of offline) if (!lasting.includes(one)) void dropOffline(one.id);
-      setOffline(endsOf(lasting));
+      for (const one of offline) if (!lasting.includes(one)) void dropEnded(one.id, endOf(one));
+      setOffline(endsOf(lasting.filter(free)));
       setLeased((now) => usable(joined(now, lasting).filter(free), shownAgain));
       setReady(true);
     });
@@ -152,7 +157,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
       forget();
       others.close();
     };
-  }, [projectId, userId, isTouched, setOffline]);
+  }, [projectId, userId, isTouched, newestOffline, setOffline]);
 
   useEffect(() => {
     // Without room for these, the older list would bring back what is judged.
@@ -175,9 +180,10 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
         keepAlive.granted(next);
         // Granted anew after its hours offline, it is a lease as any other, to be renewed. One that
         // was taken offline while this answer was on its way lasts longer.
-        if ((newestOffline().get(next.id) ?? Infinity) < endOf(next)) {
+        const end = newestOffline().get(next.id) ?? Infinity;
+        if (end < endOf(next)) {
           setOffline(without(newestOffline(), next.id));
-          void dropOffline(next.id);
+          void dropEnded(next.id, end);
         }
         // Granted anew, the same comparison has a lease again.
         setLost((now) => minus(now, next.id));
@@ -194,9 +200,16 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
     void dropOffline(id);
     setLeased((now) => now.filter((one) => one.id !== id));
   }, []);
-  const reopen = useCallback((assignment: Assignment) => {
-    setLeased((now) => [assignment, ...now.filter((one) => one.id !== assignment.id)]);
-  }, []);
+  const reopen = useCallback(
+    (assignment: Assignment) => {
+      const { id } = assignment;
+      // Taken back before it was sent, it waits for its judgment again, also after a restart.
+      if (newestOffline().has(id) && reopenedId(projectId, userId) !== id)
+        void keepOffline(projectId, userId, assignment).catch(() => undefined);
+      setLeased((now) => [assignment, ...now.filter((one) => one.id !== id)]);
+    },
+    [projectId, userId, newestOffline],
+  );
   const retry = useCallback(() => {
     setError(null);
     setExhausted(false);
@@ -275,9 +288,10 @@ function refuseNone(): never {
   });
 }
 
-/** A lease that would not survive this tab is given back. */
+/** A lease that would not survive this tab is given back; another device keeps what it has taken. */
 async function refuseOffline(projectId: string, lease: Assignment): Promise<never> {
-  await releaseAssignments(projectId, [lease]).catch(() => undefined);
+  const isNew = endOf(lease) > Date.now() + OFFLINE_MS - CLOCKS_MS;
+  if (isNew) await releaseAssignments(projectId, [lease]).catch(() => undefined);
   throw new Problem(409, {
     title: "This browser cannot keep comparisons",
     detail: "It has no room left or blocks its storage, as in a private window.",

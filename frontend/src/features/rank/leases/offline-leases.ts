@@ -2,6 +2,8 @@
 import type { Assignment } from "@/api/types";
 import { browserDatabase } from "@/lib/database";
 
+import { endOf } from "./joined";
+
 interface OfflineLease {
   readonly id: string;
   readonly userId: string;
@@ -33,4 +35,13 @@ export function keepOffline(
 
 export async function dropOffline(assignmentId: string): Promise<void> {
   await browserDatabase.remove("leases", assignmentId).catch(() => undefined);
+}
+
+/** Keeps a lease on the same comparison that was taken offline since, here or in another tab. */
+export async function dropEnded(assignmentId: string, end: number): Promise<void> {
+  const ended = (before: unknown) => {
+    const isNewer = isLease(before) && endOf(before.assignment) > end;
+    return { after: isNewer ? before : undefined, result: undefined };
+  };
+  await browserDatabase.change("leases", assignmentId, ended).catch(() => undefined);
 }
