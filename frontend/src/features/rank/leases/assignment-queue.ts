@@ -273,18 +273,18 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
 /** Offline, a response with a formula would be shown otherwise than one without. */
 function refuseUnready(): never {
   throw new Problem(409, {
-    title: "No comparisons were taken offline",
+    title: "No comparisons were taken",
     detail: "Podium could not load what shows formulas and code.",
-    advice: "Check your network and press Take ten offline again.",
+    advice: "Check your network and try again.",
   });
 }
 
 /** Who waits for a comparison may hold some in a tab that is open: that tab keeps them. */
 function refuseNone(): never {
   throw new Problem(409, {
-    title: "No comparisons were taken offline",
+    title: "No comparisons were taken",
     detail: "None is free for you, or another tab of this browser holds them.",
-    advice: "Rank those of the other tab there, or close it and try again.",
+    advice: "Rank those of the other tab there, or close it, reload this page and try again.",
   });
 }
 

@@ -7,8 +7,9 @@
  * it, and the younger lets go whenever it hears so.
  *
  * A tab that is closed says that it holds nothing, and the server gives its leases to whichever tab
- * asks next. Of a tab that crashed, the tabs that heard it go on to name its leases until these end.
- * What somebody works on in both tabs stays in both; the second answer is kept for review.
+ * asks next, except those for work offline: these come back when a tab is reloaded or takes
+ * comparisons offline. Of a tab that crashed, the tabs that heard it go on to name its leases until
+ * these end. What somebody works on in both tabs stays in both; the second answer is kept for review.
  */
 import { randomId } from "@/lib/random-id";
 
