@@ -2,7 +2,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act, StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import type { Assignment } from "@/api/types";
 
@@ -113,6 +113,21 @@ it("judges one comparison by a double click, not the one that comes next", () =>
   expect(sent).toEqual(["A = B"]);
   inOneTask("b");
   expect(sent).toEqual(["A = B", "B > A"]);
+});
+
+it("knows a double click also where the next comparison was slow to come", () => {
+  const now = vi.spyOn(performance, "now").mockReturnValue(1000);
+  show(assignment(2));
+  inOneTask("a");
+  now.mockReturnValue(3000);
+  show({ ...assignment(2), id: "as_2" });
+  now.mockReturnValue(3100);
+  inOneTask("a");
+  expect(sent).toEqual(["A > B"]);
+  now.mockReturnValue(3600);
+  inOneTask("a");
+  expect(sent).toEqual(["A > B", "A > B"]);
+  now.mockRestore();
 });
 
 it("takes the same answer again at once after Undo", () => {

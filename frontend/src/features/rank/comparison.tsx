@@ -1,6 +1,6 @@
 /** One comparison on screen: the prompt, the cards, the podium bar, and every key. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState, type RefObject } from "react";
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 import { projectQuery } from "@/api/projects";
 import type { Assignment } from "@/api/types";
@@ -80,6 +80,7 @@ export function Comparison(props: ComparisonProps) {
 
   const keymap = useKeymap();
   const hasTabbed = useTabbed();
+  useLayoutEffect(() => lastSaid.drawn(performance.now()), [assignment.id]);
 
   const send = (final: Ranking) => props.onSubmit(assignment, final, activeMs());
   // What follows answers events: it goes by what the last event made of all this, drawn or not.

@@ -17,6 +17,17 @@ describe("the second click of two", () => {
     expect(said().isTwice(A, "two", 1000 + DOUBLE_CLICK_MS - 1)).toBe(true);
     expect(said().isTwice(A, "two", 1000 + DOUBLE_CLICK_MS)).toBe(false);
   });
+  it("is counted from when the next comparison is on screen, however slow that was", () => {
+    const last = said();
+    last.drawn(3000);
+    expect(last.isTwice(A, "two", 3000 + DOUBLE_CLICK_MS - 1)).toBe(true);
+    const next = said();
+    next.drawn(3000);
+    expect(next.isTwice(A, "two", 3000 + DOUBLE_CLICK_MS)).toBe(false);
+    const none = new LastSaid();
+    none.drawn(3000);
+    expect(none.isTwice(A, "one", 3001)).toBe(false);
+  });
   it("is followed by a third", () => {
     const last = said();
     expect(last.isTwice(A, "two", 1300)).toBe(true);

@@ -3,7 +3,8 @@
  *
  * Where one key is the whole judgment, the second click of two lands on the same button of the next
  * comparison, which nobody has read. Nobody reads two responses in that time, so nothing is lost that
- * was meant. Under the next criterion of the same comparison the same answer may well be meant: there
+ * was meant. The time counts from when the next comparison is on screen: a slow one keeps the second
+ * click waiting, and nobody has read it any sooner. Under the next criterion of the same comparison the same answer may well be meant: there
  * only a bounce is ignored, which is faster than a finger.
  */
 import type { Move } from "./ranking";
@@ -23,6 +24,11 @@ export class LastSaid {
   /** An action that said all under a criterion, or of a comparison; `at` in milliseconds. */
   say(action: Move, assignmentId: string, at: number): void {
     this.last = { action: JSON.stringify(action), assignmentId, at };
+  }
+
+  /** Since then the next comparison is on screen; a click that came before it waited for that. */
+  drawn(at: number): void {
+    if (this.last !== null) this.last = { ...this.last, at };
   }
 
   /** Whether it is the last one once more; a third click follows the second. */
