@@ -102,6 +102,19 @@ describe("reward against KL of groups", () => {
       [20, 4, 5],
     ]);
   });
+  it("has a mean by one KL: the first that was measured, not another that happens to fit", () => {
+    const fewer = { ...groupCurve(0, "kl/exact", [0, 2]), n: [2, 2] };
+    const curves = [
+      groupCurve(0, "gold/reward", [0, 2]),
+      fewer,
+      groupCurve(0, "kl/response", [0, 9]),
+    ];
+    const known: Known = {
+      runs: () => undefined,
+      groups: (place, name) => curves.find((one) => one.group === place && one.name === name),
+    };
+    expect(pathsOf(GROUPS, new Set(), GOLD, known, (run) => run)).toEqual([]);
+  });
   it("never changes a mean or an interval when a run is hidden", () => {
     const mean = drawn()[3];
     for (const hidden of [["a"], ["b"], ["a", "b"], ["c"]])

@@ -30,8 +30,8 @@ function firstPaired(
 const seedsAt = (curve: GroupCurve | undefined) =>
   new Map(curve?.x.map((step, i) => [step, curve.n[i]]));
 
-/** Keeps steps at which equally many seeds have both: the mean KL of others is no price. */
-function areOfSameSeeds(price: GroupCurve | undefined, reward: GroupCurve | undefined) {
+/** Keeps steps at which both have equally many seeds: where these differ, so do the seeds. */
+function haveAsManySeeds(price: GroupCurve | undefined, reward: GroupCurve | undefined) {
   const [ofPrice, ofReward] = [seedsAt(price), seedsAt(reward)];
   return ({ step }: PathPoint) => ofPrice.get(step) === ofReward.get(step);
 }
@@ -39,10 +39,13 @@ function areOfSameSeeds(price: GroupCurve | undefined, reward: GroupCurve | unde
 function groupPath(place: number, { name, costs, isEvaluated }: Measure, known: Known): Path {
   const reward = known.groups(place, name);
   const ends = [ofGroup(reward, "low"), ofGroup(reward, "high")] as const;
-  const points = firstPaired(costs, (cost) => {
+  const priced = costs.map((cost) => {
     const price = known.groups(place, cost);
-    return paired(ofGroup(price), ofGroup(reward), ends).filter(areOfSameSeeds(price, reward));
+    return { price, points: paired(ofGroup(price), ofGroup(reward), ends) };
   });
+  // Chosen before steps are left out: a mean does not go on by another KL unsaid.
+  const first = priced.find(({ points }) => points.length > 0);
+  const points = first?.points.filter(haveAsManySeeds(first.price, reward)) ?? [];
   const label = letterOf(place);
   return {
     id: `group ${place}`,
