@@ -5,7 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import OpenPage
+from tests.e2e.conftest import OpenPage, forget
+from tests.e2e.test_late_answers import rank_it, ranking
+from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -56,3 +58,28 @@ def test_an_editor_takes_the_focus_and_gives_it_back(
     page.keyboard.press("Enter")
     page.keyboard.press("Escape")
     expect(edit).to_be_focused()
+
+
+def test_discard_leaves_the_focus_on_the_next_judgment_and_not_on_its_button(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    page, _ = ranking(workshop, open_page, "Focus on judgments", 3)
+    refusal = {"title": "Closed", "status": 409, "detail": "the comparison is closed"}
+    page.route("**/judgment", lambda route: route.fulfill(status=409, json=refusal))
+    notes = page.get_by_role("group", name="A judgment was rejected.")
+    for count in (1, 2):
+        rank_it(page)
+        expect(notes).to_have_count(count)
+    assert barriers(page, axe) == []
+    # Enter presses a button that was reached with Tab.
+    notes.first.get_by_role("button", name="Send again").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(notes).to_have_count(1)
+    expect(notes).to_be_focused()
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    expect(notes).to_have_count(1)
+    notes.get_by_role("button", name="Discard").dblclick()
+    expect(notes).to_have_count(0)
+    forget(open_page, "409")
