@@ -75,7 +75,11 @@ export function Item(props: { id: string; onClick: () => void; children: ReactNo
         type="button"
         popoverTarget={props.id}
         popoverTargetAction="hide"
-        onClick={props.onClick}
+        onClick={({ currentTarget }) => {
+          // Before the browser would: an item that goes with what it does would leave the panel open.
+          currentTarget.closest<HTMLElement>("[popover]")?.hidePopover();
+          props.onClick();
+        }}
       >
         {props.children}
       </button>
