@@ -8,7 +8,7 @@ import { signOut } from "@/api/session";
 import type { User } from "@/api/types";
 import { Dialog } from "@/components/dialog";
 import { Icon } from "@/components/icons";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Failure } from "@/components/states";
 
 export function SignOut({ user }: { user: User }) {

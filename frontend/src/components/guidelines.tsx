@@ -5,7 +5,7 @@ import { acknowledgeGuidelines, guidelinesQuery } from "@/api/guidelines";
 import type { Guidelines } from "@/api/types";
 
 import { Icon } from "./icons";
-import { PendingButton } from "./pending-button";
+import { PendingButton } from "./form/pending-button";
 import { Refused } from "./refused";
 import { Ago } from "./text/clock";
 import { Markdown } from "./text/markdown";

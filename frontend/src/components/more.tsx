@@ -1,5 +1,5 @@
 /** The end of a paged list: how to get more of it, and why no more came. */
-import { PendingButton } from "./pending-button";
+import { PendingButton } from "./form/pending-button";
 import { Failure } from "./states";
 
 interface Paged {

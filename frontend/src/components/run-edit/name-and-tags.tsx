@@ -4,7 +4,7 @@ import "./run-edit.css";
 import { useState, type KeyboardEvent } from "react";
 
 import type { Run } from "@/api/types";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 
 import { Clash } from "./clash";

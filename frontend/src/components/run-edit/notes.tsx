@@ -5,8 +5,8 @@ import { useId, useState } from "react";
 
 import type { Run } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { keepFocus } from "@/components/kept-focus";
-import { PendingButton } from "@/components/pending-button";
+import { keepFocus } from "@/components/focus/kept-focus";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { Markdown } from "@/components/text/markdown";
 import { number } from "@/lib/format";

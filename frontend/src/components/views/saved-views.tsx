@@ -9,7 +9,7 @@ import { managesIn, meQuery } from "@/api/session";
 import type { SavedView } from "@/api/types";
 import { changeView, createView, viewsKey, viewsQuery, type ViewPage } from "@/api/views";
 import { CreateForm, NameField } from "@/components/form/create-form";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { useProjectId } from "@/lib/address/use-project";
 

@@ -5,8 +5,8 @@ import { useState } from "react";
 import type { SavedView } from "@/api/types";
 import { changeView, deleteView, viewsKey } from "@/api/views";
 import { Dialog } from "@/components/dialog";
-import { keepFocus } from "@/components/kept-focus";
-import { PendingButton } from "@/components/pending-button";
+import { keepFocus } from "@/components/focus/kept-focus";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { Ago } from "@/components/text/clock";
 

@@ -10,7 +10,7 @@ import { acceptInvitation, joinByInvitation, openInvitation } from "@/api/member
 import { meQuery } from "@/api/session";
 import type { OpenedInvitation, Role, User } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { Empty, Failure, Skeleton } from "@/components/states";
 import { isText, read, remove, write } from "@/lib/storage";

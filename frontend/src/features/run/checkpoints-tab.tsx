@@ -12,7 +12,7 @@ import {
   pinCheckpoint,
 } from "@/api/runs";
 import type { Checkpoint, Run } from "@/api/types";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { Empty, Loaded } from "@/components/states";

@@ -6,7 +6,7 @@ import { Link } from "react-router";
 import { Problem } from "@/api/client";
 import { applyVerb, changeRuns } from "@/api/runs";
 import type { Run } from "@/api/types";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { number, plural } from "@/lib/format";
 

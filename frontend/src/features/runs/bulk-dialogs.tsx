@@ -7,7 +7,7 @@ import { runKeysQuery } from "@/api/runs";
 import type { Run, RunsChange } from "@/api/types";
 import { Dialog } from "@/components/dialog";
 import { Icon } from "@/components/icons";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Missing } from "@/components/states";
 import { plural } from "@/lib/format";
 

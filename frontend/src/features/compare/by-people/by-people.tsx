@@ -4,7 +4,7 @@ import { Link } from "react-router";
 
 import type { Run, Versus } from "@/api/types";
 import { putUpPairs, versusQuery } from "@/api/measured/versus";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { useMayChange } from "@/components/use-may";
 import { Loaded } from "@/components/states";

@@ -1,6 +1,6 @@
 /** A chart per metric that is chosen: each group's mean with its band, and its runs as thin lines. */
 import type { Run, SeedGroups } from "@/api/types";
-import { keepFocus } from "@/components/kept-focus";
+import { keepFocus } from "@/components/focus/kept-focus";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Skeleton } from "@/components/states";
 import { figuresOf, firstNames, useView } from "@/features/compare/view";

@@ -7,7 +7,7 @@ import { runsQuery } from "@/api/runs";
 import type { Experiment, Run } from "@/api/types";
 import { Dialog } from "@/components/dialog";
 import { useSending } from "@/components/form/use-sending";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";

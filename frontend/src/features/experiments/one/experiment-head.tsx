@@ -6,7 +6,7 @@ import { archiveExperiment, experimentQuery } from "@/api/experiments";
 import type { Experiment } from "@/api/types";
 import { PageTitle } from "@/components/page-title";
 import { Icon } from "@/components/icons";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { Ago } from "@/components/text/clock";
 import { plural } from "@/lib/format";

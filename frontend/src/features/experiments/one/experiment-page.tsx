@@ -12,7 +12,7 @@ import { seedGroupsQuery } from "@/api/seed-groups";
 import { managesIn, meQuery } from "@/api/session";
 import type { Experiment, Run } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { keepFocus } from "@/components/kept-focus";
+import { keepFocus } from "@/components/focus/kept-focus";
 import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
 import { Answer } from "@/components/seed-groups/answer";
 import { EmptyCard, Loaded } from "@/components/states";

@@ -5,8 +5,8 @@ import { Link } from "react-router";
 
 import { experimentQuery, removeRun } from "@/api/experiments";
 import type { Experiment, Run, RunVerdict } from "@/api/types";
-import { keepFocus } from "@/components/kept-focus";
-import { PendingButton } from "@/components/pending-button";
+import { keepFocus } from "@/components/focus/kept-focus";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { StatePill } from "@/components/run-state";
 import { Table } from "@/components/table";

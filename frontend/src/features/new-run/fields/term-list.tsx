@@ -2,7 +2,7 @@
 import { useId, type ReactNode } from "react";
 
 import { Icon } from "@/components/icons";
-import { keepFocus } from "@/components/kept-focus";
+import { keepFocus } from "@/components/focus/kept-focus";
 import { Sentence } from "@/components/text/sentence";
 import { newItem } from "@/features/new-run/config/initial-config";
 import { valueAt } from "@/features/new-run/config/paths";

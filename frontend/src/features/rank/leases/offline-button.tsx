@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 
 import { Icon } from "@/components/icons";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { useNow } from "@/components/text/clock";
 

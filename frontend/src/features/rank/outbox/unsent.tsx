@@ -4,8 +4,8 @@ import "./unsent.css";
 import { useId } from "react";
 
 import { Icon } from "@/components/icons";
-import { keepFocus } from "@/components/kept-focus";
-import { PendingButton } from "@/components/pending-button";
+import { keepFocus } from "@/components/focus/kept-focus";
+import { PendingButton } from "@/components/form/pending-button";
 import { plural } from "@/lib/format";
 
 import { outbox, useOutbox } from "./browser-outbox";

@@ -10,7 +10,7 @@ import { useRef, useState, type ReactNode } from "react";
 import { answerPractice, practiceQuery, tryPracticeAgain } from "@/api/practice";
 import type { Assignment, PracticeState, PracticeTask } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { Failure, Skeleton } from "@/components/states";
 import { percent, plural } from "@/lib/format";

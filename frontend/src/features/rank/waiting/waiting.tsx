@@ -7,7 +7,7 @@ import { Link } from "react-router";
 
 import { progressQuery } from "@/api/assignments";
 import { managesIn, meQuery } from "@/api/session";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { EmptyCard, Failure, Skeleton } from "@/components/states";
 import { useKeys } from "@/lib/use-keys";
 

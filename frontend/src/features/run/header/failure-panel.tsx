@@ -5,7 +5,7 @@ import { Link } from "react-router";
 
 import { failuresQuery, retryRun } from "@/api/runs";
 import type { Failure as RunFailure, Run, RunError } from "@/api/types";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { Failure } from "@/components/states";

@@ -7,7 +7,7 @@ import { rankingsQuery } from "@/api/judgments";
 import { sendToRanking } from "@/api/runs";
 import type { Run, Sample } from "@/api/types";
 import { Difference } from "@/components/response/difference";
-import { PendingButton } from "@/components/pending-button";
+import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { Scores } from "@/components/response/scores";
 import { PlainText } from "@/components/text/plain-text";

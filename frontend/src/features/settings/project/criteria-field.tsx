@@ -3,7 +3,7 @@ import { useId } from "react";
 
 import type { Criterion } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { keepFocus } from "@/components/kept-focus";
+import { keepFocus } from "@/components/focus/kept-focus";
 
 const MOST_CRITERIA = 5;
 
