@@ -20,7 +20,7 @@ from backend.schemas.vocabulary import Role
 from backend.store.data import assignments, judgments
 from backend.store.db import Database
 from backend.store.differences import environments
-from backend.store.metrics import levels, outside, points
+from backend.store.metrics import levels, outside, points, results
 from backend.store.models import registry
 from backend.store.people import idempotency, sign_ins
 from backend.store.runs import samples
@@ -36,6 +36,7 @@ SIZE = Size(
 # A user whom `large_store` has made, with live leases.
 LEASING = "user_48271"
 MODEL = "model_48271"
+RESEARCHER = Caller("u", "u", Role.RESEARCHER, {PROJECT: Role.RESEARCHER})
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
@@ -137,6 +138,13 @@ def look_at_samples(session: Session) -> None:
     assert samples.answer(session, RUN, of_prompt).items
 
 
+def tabulate(session: Session) -> None:
+    """The tables of a policy run that has measured itself before its first step and since."""
+    summary = dict.fromkeys(("eval/a/reward", "eval/b/reward", "reward/mean"), 1.0)
+    session.execute(update(Run).where(Run.id == RUN).values(summary=summary))
+    results.given(session, [RUN], RESEARCHER)
+
+
 WORK: dict[str, Callable[[Session], object]] = {
     "lease": lease,
     "lease, with the lost one": lambda session: lease(session, held=[]),
@@ -157,6 +165,7 @@ WORK: dict[str, Callable[[Session], object]] = {
     "sign in": sign_in,
     "the lineage of a model": look_at_model,
     "samples": look_at_samples,
+    "tables of results": tabulate,
     "a rewind of samples": lambda session: samples.rewind(session, RUN, 45),
 }
 
@@ -181,3 +190,18 @@ def test_the_next_comparison_comes_in_the_order_of_an_index(large: Database) -> 
         assert any("ix_comparisons_open" in line for line in lines), lines
         assert any("ix_assignments_passed" in line for line in lines), lines
         assert not any("Sort" in line or "TEMP B-TREE" in line for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    "types", [["start", "state", "checkpoint", "alert", "rewind", "judged"], ["alert"]]
+)
+def test_the_history_of_a_run_is_found_among_what_is_rare(
+    large: Database, types: list[str]
+) -> None:
+    with sent_to(large) as sent, undone(large) as session:
+        assert points.history(session, RUN, after=5, limit=5000, types=types).items == []
+
+    searches = [one for one in sent if "FROM run_events" in one.statement]
+    assert searches
+    for lines in (plan(large, one) for one in searches):
+        assert any("ix_run_events_rare" in line for line in lines), lines

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import String, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
@@ -21,6 +21,7 @@ from backend.errors import NotFound
 from backend.schemas.metrics.results import ResultsAnswer
 from backend.schemas.metrics.sets import RunSets
 from backend.schemas.vocabulary import Method, RunState, Split
+from backend.store import given as given_rows
 from backend.store import record_names
 from backend.store.data import snapshots
 from backend.store.metrics import draws, levels
@@ -53,7 +54,7 @@ def given(session: Session, run_ids: Sequence[str], caller: Caller) -> Given:
     models = _models(session, named | {*made, *map(_baseline, evaluations.values())}, caller)
     made_by = {known.run for known in models.values() if known.run} - {row.id for row in asked}
     makers = [row for row in _runs(session, sorted(made_by)) if row.project_id in projects]
-    first = _first_values(session, [row.id for row in (*asked, *makers)])
+    first = _first_values(session, (*asked, *makers))
     configs = [row.config for row in (*asked, *makers, *evaluations.values())]
     drawn = draws.of_runs(session, [row.id for row in (*asked, *makers)])
     steps = _newest_steps(session, (*asked, *makers))
@@ -156,15 +157,28 @@ def _models(session: Session, keys: set[str], caller: Caller) -> dict[str, Known
     }
 
 
-def _first_values(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, float]]:
-    """What policy runs have measured before their first step."""
-    points = select(MetricPoint.run_id, MetricPoint.name, MetricPoint.value).where(
-        MetricPoint.run_id.in_(run_ids), MetricPoint.step == 0, MetricPoint.name.startswith("eval/")
+def _first_values(session: Session, runs: Iterable[Run]) -> dict[str, dict[str, float]]:
+    """What policy runs have measured before their first step.
+
+    Each point is looked up by the names that the summaries have: a search by step alone would read
+    whole curves.
+    """
+    named = [(run.id, name) for run in runs for name in run.summary if name.startswith("eval/")]
+    if not named:
+        return {}
+    asked = given_rows.rows(session, {"run": String(), "name": String()}, named)
+    is_first = (
+        MetricPoint.run_id == asked.c.run,
+        MetricPoint.name == asked.c.name,
+        MetricPoint.step == 0,
+        MetricPoint.value.is_not(None),
+    )
+    points = given_rows.search(
+        session, asked, (asked.c.run, asked.c.name), (MetricPoint.value,), is_first
     )
     found: dict[str, dict[str, float]] = {}
-    for run_id, name, value in session.execute(points):
-        if value is not None:
-            found.setdefault(run_id, {})[name] = value
+    for run_id, name, value in points:
+        found.setdefault(run_id, {})[name] = value
     return found
 
 

@@ -91,7 +91,12 @@ class Prompt(FromImport, Numbered, Base):
     """A conversation up to the point where a response is wanted."""
 
     __tablename__ = "prompts"
-    __table_args__ = (UniqueConstraint("project_id", "content_sha256"),)
+    __table_args__ = (
+        UniqueConstraint("project_id", "content_sha256"),
+        # The pages of a list, and the one with the name that its owner gave it.
+        Index("ix_prompts_project_number", "project_id", "number"),
+        Index("ix_prompts_external", "project_id", "external_id"),
+    )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"))
     external_id: Mapped[str | None] = mapped_column(String(200))
     messages: Mapped[list[Any]]
@@ -167,7 +172,7 @@ class Comparison(FromImport, Numbered, Base):
     )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     prompt_id: Mapped[str] = mapped_column(ForeignKey("prompts.id"), index=True)
-    run_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id"))
+    run_id: Mapped[str | None] = mapped_column(ForeignKey("runs.id"), index=True)
     response_ids: Mapped[list[str]]
     judgments_required: Mapped[int] = mapped_column(default=1)
     # How many annotators have judged it: its assignments in state `submitted`.

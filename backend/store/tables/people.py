@@ -6,7 +6,7 @@ Store modules query these.
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, String
+from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from backend.store.tables.columns import Base, FromImport, Number, Numbered
@@ -37,6 +37,11 @@ class AuditEntry(Base):
     """Who did what to which object, in which request; `sha256` is its link of the chain."""
 
     __tablename__ = "audit"
+    # What one person did, and who did one thing: newest first.
+    __table_args__ = (
+        Index("ix_audit_user", "user_id", "number"),
+        Index("ix_audit_action", "action", "number"),
+    )
     number: Mapped[int] = mapped_column(Number, primary_key=True, autoincrement=True)
     user_id: Mapped[str | None] = mapped_column(String(64))
     action: Mapped[str] = mapped_column(String(64))

@@ -117,6 +117,11 @@ class RunFact(Base):
     greatest: Mapped[float | None]
 
 
+# Most of what is told of a run: numbers, progress and lines that have pages of their own.
+FREQUENT = ("metric", "progress", "sample", "log")
+_RARE = "type NOT IN ('metric', 'progress', 'sample', 'log')"
+
+
 class RunEvent(Base):
     """What happened to a run, in commit order; a metric's values are in `metric_points` alone."""
 
@@ -126,6 +131,8 @@ class RunEvent(Base):
     __table_args__ = (
         index_where("ix_run_events_start", "run_id", "seq", where="type = 'start'"),
         index_where("ix_run_events_judged", "run_id", "seq", where="type = 'judged'"),
+        # The history that people read: see store.runs.events.
+        index_where("ix_run_events_rare", "run_id", "seq", where=_RARE),
     )
     run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
@@ -137,6 +144,7 @@ class RunEvent(Base):
 
 # In the words of their indexes, which a value beside the statement would hide from general plans.
 IS_START = RunEvent.type == literal_column("'start'")
+IS_RARE = RunEvent.type.not_in([literal_column(f"'{one}'") for one in FREQUENT])
 IS_JUDGED = RunEvent.type == literal_column("'judged'")
 
 
