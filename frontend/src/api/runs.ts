@@ -147,42 +147,47 @@ const isOfNewest = ({ step, prompt_id }: AskedSamples) => step === null && promp
 export const sendToRanking = (runId: string, numbers: readonly number[]) =>
   post<Comparison>(`/runs/${runId}/samples/comparisons`, { numbers });
 
-const itemsOf = async <Item>(
-  path: string,
-  signal: AbortSignal,
-  query: Record<string, QueryValue> = {},
-) => (await request<Listing<Item>>(path, { signal, query })).items;
-
 export const logQuery = (runId: string) =>
   queryOptions({
     queryKey: ["run", runId, "logs"],
-    queryFn: ({ signal }) => logLines(runId, signal),
+    queryFn: ({ signal }) => everyPage<LogLine>(`/runs/${runId}/logs`, signal),
   });
 
-/** Every line that is stored, page by page. */
-async function logLines(runId: string, signal: AbortSignal): Promise<LogLine[]> {
-  const lines: LogLine[] = [];
+/** All that comes in order, page by page: the newest are on the last one. */
+async function everyPage<Item>(
+  path: string,
+  signal: AbortSignal,
+  query: Record<string, QueryValue> = {},
+): Promise<Item[]> {
+  const items: Item[] = [];
   let after: string | null | undefined = "0";
   while (after) {
-    const query: Record<string, QueryValue> = { after, limit: 5000 };
-    const page: Listing<LogLine> = await request(`/runs/${runId}/logs`, { signal, query });
-    lines.push(...page.items);
+    const place: Record<string, QueryValue> = { ...query, after, limit: 5000 };
+    const page: Listing<Item> = await request(path, { signal, query: place });
+    items.push(...page.items);
     after = page.next_cursor;
   }
-  return lines;
+  return items;
 }
 
-const part = <Item>(runId: string, name: string, query: Record<string, QueryValue> = {}) =>
+const part = <Item>(runId: string, name: string) =>
   queryOptions({
     queryKey: ["run", runId, name],
-    queryFn: ({ signal }) => itemsOf<Item>(`/runs/${runId}/${name}`, signal, query),
+    queryFn: async ({ signal }) =>
+      (await request<Listing<Item>>(`/runs/${runId}/${name}`, { signal })).items,
   });
 
 /** What happened, without the numbers and lines that have pages of their own. */
 const HISTORY_EVENTS = ["start", "state", "checkpoint", "alert", "rewind", "judged"];
 
-export const eventsQuery = (runId: string) =>
-  part<RunEvent>(runId, "events", { limit: 5000, type: HISTORY_EVENTS });
+const eventsOf = (runId: string, name: string, type: readonly string[]) =>
+  queryOptions({
+    queryKey: ["run", runId, name],
+    queryFn: ({ signal }) => everyPage<RunEvent>(`/runs/${runId}/events`, signal, { type }),
+  });
+
+export const eventsQuery = (runId: string) => eventsOf(runId, "events", HISTORY_EVENTS);
+export const alertsQuery = (runId: string) => eventsOf(runId, "alerts", ["alert"]);
 export const checkpointsQuery = (runId: string) => part<Checkpoint>(runId, "checkpoints");
 export const artifactsQuery = (runId: string) => part<Artifact>(runId, "artifacts");
 /** The file among a run's artifacts that holds what a run that samples was answered. */

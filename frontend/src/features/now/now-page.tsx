@@ -7,7 +7,7 @@ import { Link } from "react-router";
 
 import { progressQuery } from "@/api/assignments";
 import { projectQuery } from "@/api/projects";
-import { endedRunsQuery, eventsQuery, workersQuery } from "@/api/runs";
+import { endedRunsQuery, alertsQuery, workersQuery } from "@/api/runs";
 import type {
   Agreement,
   AnnotationProgress,
@@ -129,7 +129,7 @@ function EndedRuns(props: { title: string; query: UseQueryResult<Listing<Run>>; 
 /** One note where the alerts of several runs could not be had: the reason is the same. */
 function ActiveAlerts({ runs }: { runs: readonly Run[] }) {
   const asked = useQueries({
-    queries: runs.map(({ id }) => ({ ...eventsQuery(id), refetchInterval: REFRESH_MS * 4 })),
+    queries: runs.map(({ id }) => ({ ...alertsQuery(id), refetchInterval: REFRESH_MS * 4 })),
   });
   const failed = asked.filter(({ data, error }) => data === undefined && error !== null);
   return (

@@ -3,14 +3,14 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 
 import { Problem } from "@/api/client";
-import { eventsQuery } from "@/api/runs";
+import { alertsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 
 import { Alerts } from "./alerts";
 
 test("a run whose alerts could not be had does not look like one without alerts", () => {
   const client = new QueryClient({ defaultOptions: { queries: { retryOnMount: false } } });
-  const query = client.getQueryCache().build(client, { queryKey: eventsQuery("run_a").queryKey });
+  const query = client.getQueryCache().build(client, { queryKey: alertsQuery("run_a").queryKey });
   query.setState({ status: "error", error: new Problem(503, { title: "Too busy" }) });
 
   const shown = renderToStaticMarkup(

@@ -1,7 +1,7 @@
 /** Open alerts of the run, newest first, one per rule: what a researcher should look at now. */
 import { useQuery } from "@tanstack/react-query";
 
-import { eventsQuery } from "@/api/runs";
+import { alertsQuery } from "@/api/runs";
 import type { Run, RunEvent } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Failed } from "@/components/states";
@@ -33,7 +33,7 @@ export function Alerts({
   fresh: readonly RunEvent[];
   base: string;
 }) {
-  const kept = useQuery(eventsQuery(run.id));
+  const kept = useQuery(alertsQuery(run.id));
   const alerts = openAlerts([...(kept.data ?? []), ...fresh]);
   return (
     <>

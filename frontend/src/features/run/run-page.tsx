@@ -25,8 +25,8 @@ import { samplesAddress } from "./samples/samples-address";
 import { SamplesTab } from "./samples/samples-tab";
 import { mayMoveOn } from "./run-status";
 import { SetsCard, useShownMetrics } from "./sets/sets-card";
-import { useLiveCurves, type DrawnCurves } from "./use-live-curves";
-import { useLiveRun, type LiveRun } from "./use-live-run";
+import { useLiveCurves, type DrawnCurves } from "./live/use-live-curves";
+import { useLiveRun, type LiveRun } from "./live/use-live-run";
 import { VerdictCard, VerdictDetails } from "./verdict/verdict-card";
 import { useView } from "./view";
 

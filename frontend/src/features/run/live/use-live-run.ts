@@ -12,6 +12,8 @@ import type { LogLine, Run, RunEvent } from "@/api/types";
 import { REDRAW_MS } from "./use-live-curves";
 
 const REFRESH_MS = 1000;
+/** A run may log samples at every step: whoever reads them needs no new list each second. */
+const SAMPLES_REFRESH_MS = 5000;
 const MOST_LINES = 20_000;
 
 interface Heard {
@@ -38,6 +40,7 @@ export function useLiveRun(runId: string, mayMoveOn: boolean): LiveRun {
     let { lines, alerts } = nothing(runId);
     let drawing: ReturnType<typeof setTimeout> | undefined;
     let refreshing: ReturnType<typeof setTimeout> | undefined;
+    let sampling: ReturnType<typeof setTimeout> | undefined;
     const draw = () => {
       drawing ??= setTimeout(() => {
         drawing = undefined;
@@ -52,6 +55,13 @@ export function useLiveRun(runId: string, mayMoveOn: boolean): LiveRun {
           predicate: ({ queryKey }) => queryKey[2] !== "logs",
         });
       }, REFRESH_MS);
+    };
+    const refreshSamples = () => {
+      sampling ??= setTimeout(() => {
+        sampling = undefined;
+        void client.invalidateQueries({ queryKey: runQuery(runId).queryKey, exact: true });
+        void client.invalidateQueries({ queryKey: ["run", runId, "samples"] });
+      }, SAMPLES_REFRESH_MS);
     };
     /** What was before; what comes from now on, the stream tells. */
     const loadAll = () => {
@@ -78,6 +88,8 @@ export function useLiveRun(runId: string, mayMoveOn: boolean): LiveRun {
           lines = [];
           loadAll();
           return draw();
+        case "sample":
+          return refreshSamples();
         case "progress":
           return patchProgress(event);
         case "log":
@@ -95,6 +107,7 @@ export function useLiveRun(runId: string, mayMoveOn: boolean): LiveRun {
     return () => {
       leave();
       clearTimeout(drawing);
+      clearTimeout(sampling);
       setHeard({ runId, lines, alerts });
       // A run that has just ended: its end may be known before its last events were told.
       loadAll();
