@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, bindparam, delete, exists, func, insert, or_, select
+from sqlalchemy import ColumnElement, bindparam, delete, exists, func, insert, literal, or_, select
 from sqlalchemy.orm import Session, undefer
 
 from backend.errors import NotFound
@@ -21,6 +21,8 @@ from backend.store.runs.events import NewEvent
 from backend.store.tables.runs import Sample
 
 _ARRAYS = ("tokens", "logp", "kl", "advantage", "sampler_logp", "entropy", "value", "change")
+# Of one answer, the newest: a run that logs samples at each step may have a hundred thousand.
+MOST_STEPS = 2000
 # What was decided of a response, and what is known of its prompt.
 _CHECKED = ("passed", "why", "reference", "tags", "metadata")
 
@@ -102,14 +104,22 @@ def answer(session: Session, run_id: str, asked: Asked) -> SamplesAnswer:
     if step is None and asked.prompt_id is None:
         step = known[-1] if known else None
         if step is None:
-            return SamplesAnswer(kinds=kinds, step=None, steps=[], items=[])
+            return SamplesAnswer(
+                kinds=kinds, step=None, steps=[], has_earlier_steps=False, items=[]
+            )
     if step is not None:
         chosen.append(Sample.step == step)
     if asked.text:
         columns = (Sample.prompt, Sample.response)
         chosen.append(or_(*(one.icontains(asked.text, autoescape=True) for one in columns)))
     items = [_answer(row) for row in _rows(session, chosen, asked)]
-    return SamplesAnswer(kinds=kinds, step=step, steps=known, items=items)
+    return SamplesAnswer(
+        kinds=kinds,
+        step=step,
+        steps=known[-MOST_STEPS:],
+        has_earlier_steps=len(known) > MOST_STEPS,
+        items=items,
+    )
 
 
 def _rows(
@@ -132,19 +142,23 @@ def _kinds(session: Session, run_id: str) -> list[SampleKind]:
 
 
 def _steps(session: Session, run_id: str, asked: Asked) -> list[int]:
-    """Steps that have such samples, ascending."""
+    """The newest steps that have such samples, ascending; one more than MOST_STEPS if it has."""
     of_kind = (Sample.run_id == run_id, Sample.kind == asked.kind)
     if asked.prompt_id is not None:
         of_prompt = select(Sample.step).where(*of_kind, Sample.prompt_id == asked.prompt_id)
-        return list(session.scalars(of_prompt.distinct().order_by(Sample.step)))
-    # From each step to the next by the index: a step has many samples.
-    first = select(func.min(Sample.step).label("step")).where(*of_kind)
-    steps = first.cte("steps", recursive=True)
-    following = select(func.min(Sample.step)).where(*of_kind, Sample.step > steps.c.step)
+        newest = of_prompt.distinct().order_by(Sample.step.desc()).limit(MOST_STEPS + 1)
+        return list(session.scalars(newest))[::-1]
+    # From each step to the one before by the index: a step has many samples.
+    last = select(func.max(Sample.step).label("step"), literal(1).label("place")).where(*of_kind)
+    steps = last.cte("steps", recursive=True)
+    before = select(func.max(Sample.step)).where(*of_kind, Sample.step < steps.c.step)
     steps = steps.union_all(
-        select(following.correlate(steps).scalar_subquery()).where(steps.c.step.is_not(None))
+        select(before.correlate(steps).scalar_subquery(), steps.c.place + 1).where(
+            steps.c.step.is_not(None), steps.c.place <= MOST_STEPS
+        )
     )
-    return list(session.scalars(select(steps.c.step).where(steps.c.step.is_not(None))))
+    found = select(steps.c.step).where(steps.c.step.is_not(None)).order_by(steps.c.step)
+    return list(session.scalars(found))
 
 
 def chosen(session: Session, run_id: str, numbers: Sequence[int]) -> list[Sample]:

@@ -3733,7 +3733,8 @@ export interface components {
          * SamplesAnswer
          * @description Samples of one step, or of one prompt through training, and the steps that have any.
          *
-         *     `kinds`: those that this run has samples of.
+         *     `kinds`: those that this run has samples of. `steps`: at most the newest 2,000;
+         *     `has_earlier_steps`: there are more before them.
          */
         SamplesAnswer: {
             /** Kinds */
@@ -3742,6 +3743,8 @@ export interface components {
             step: number | null;
             /** Steps */
             steps: number[];
+            /** Has Earlier Steps */
+            has_earlier_steps: boolean;
             /** Items */
             items: components["schemas"]["SampleAnswer"][];
         };

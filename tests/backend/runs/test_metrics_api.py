@@ -313,6 +313,30 @@ def test_samples_come_back_by_step_and_score(
     assert api.get(f"/runs/{run_id}/samples").json()["steps"] == [2]
 
 
+@pytest.mark.parametrize("more", ["", "&prompt_id=p"])
+def test_the_newest_steps_with_samples_are_listed_and_older_ones_are_read_by_number(
+    api: TestClient, database: Database, run_id: str, more: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        SampleLine.model_validate({"step": step, "prompt_id": "p", "prompt": "p", "response": "r"})
+        for step in range(0, 50, 10)
+        for _ in range(3)
+    ]
+    with database.write() as session:
+        samples.append(session, run_id, 1, lines, at=AT)
+
+    def listed() -> tuple[list[int], bool]:
+        found = api.get(f"/runs/{run_id}/samples?kind=rollout{more}").json()
+        return found["steps"], found["has_earlier_steps"]
+
+    assert listed() == ([0, 10, 20, 30, 40], False)
+    monkeypatch.setattr(samples, "MOST_STEPS", 5)
+    assert listed() == ([0, 10, 20, 30, 40], False)
+    monkeypatch.setattr(samples, "MOST_STEPS", 2)
+    assert listed() == ([30, 40], True)
+    assert len(api.get(f"/runs/{run_id}/samples?step=10{more}").json()["items"]) == 3
+
+
 def test_a_sample_says_what_is_known_of_its_prompt_and_whether_it_passed(
     api: TestClient, database: Database, run_id: str
 ) -> None:

@@ -2,7 +2,15 @@ import { describe, expect, it } from "vitest";
 
 import type { AnsweredSamples, AskedSamples } from "@/api/runs";
 
-import { heldAfter, isAnswerTo, newerThan, stepShown } from "./reading";
+import {
+  choicesAround,
+  heldAfter,
+  isAnswerTo,
+  MOST_CHOICES,
+  neighbour,
+  newerThan,
+  stepShown,
+} from "./reading";
 
 const NEWEST: AskedSamples = { kind: "rollout", step: null, prompt_id: null, q: "", sort: "order" };
 const answer = (asked: AskedSamples, steps: number[], step: number | null): AnsweredSamples =>
@@ -38,5 +46,32 @@ describe("a list that is shown until the next one is there", () => {
     expect(stepShown(FIVE, { ...NEWEST, step: 10 })).toBe(10);
     expect(stepShown(FIVE, NEWEST)).toBe(5);
     expect(stepShown(FIVE, { ...NEWEST, kind: "probe" })).toBeNull();
+  });
+});
+
+describe("the steps to choose from", () => {
+  const MANY = Array.from({ length: 2000 }, (_, place) => 10_000 + 2 * place);
+  it("are all of a few", () => {
+    expect(choicesAround([0, 4, 8], 4)).toEqual([0, 4, 8]);
+    expect(choicesAround([], null)).toEqual([]);
+  });
+  it("are those around the one that is shown", () => {
+    for (const shown of [10_000, 12_000, 13_998]) {
+      const choices = choicesAround(MANY, shown);
+      expect(choices).toHaveLength(MOST_CHOICES);
+      expect(choices).toContain(shown);
+    }
+    expect(choicesAround(MANY, null).at(-1)).toBe(13_998);
+  });
+  it("have one that was typed at its place", () => {
+    expect(choicesAround([0, 4, 8], 5)).toEqual([0, 4, 5, 8]);
+    expect(choicesAround(MANY, 7).slice(0, 2)).toEqual([7, 10_000]);
+  });
+  it("lead on from a step that has no samples", () => {
+    expect(neighbour(MANY, 7, "later")).toBe(10_000);
+    expect(neighbour(MANY, 7, "earlier")).toBeNull();
+    expect(neighbour([0, 4, 8], 5, "earlier")).toBe(4);
+    expect(neighbour([0, 4, 8], 8, "later")).toBeNull();
+    expect(neighbour([0, 4, 8], null, "earlier")).toBeNull();
   });
 });

@@ -34,6 +34,34 @@ export const isAnswerTo = ({ asked: answered, items }: AnsweredSamples, asked: A
   answered.prompt_id === asked.prompt_id &&
   answered.step === asked.step;
 
+/** Entries of a list to choose a step from: a browser draws each of them. */
+export const MOST_CHOICES = 100;
+
+/** The steps around the one that is shown, and that one, also if it is not among them. */
+export function choicesAround(steps: readonly number[], shown: number | null): number[] {
+  const at = shown ?? steps.at(-1) ?? 0;
+  const after = steps.findIndex((step) => step >= at);
+  const place = after === -1 ? steps.length : after;
+  const first = Math.max(0, Math.min(place - MOST_CHOICES / 2, steps.length - MOST_CHOICES));
+  const choices = steps.slice(first, first + MOST_CHOICES);
+  if (shown === null || choices.includes(shown)) return choices;
+  return [...choices, shown].sort((a, b) => a - b);
+}
+
+/** The next step in a direction that has samples; null at the end. */
+export function neighbour(
+  steps: readonly number[],
+  shown: number | null,
+  direction: "earlier" | "later",
+): number | null {
+  if (shown === null) return null;
+  const found =
+    direction === "later"
+      ? steps.find((step) => step > shown)
+      : steps.findLast((step) => step < shown);
+  return found ?? null;
+}
+
 /** The step that is asked for; of the newest the one that it turned out to be. */
 export const stepShown = (answer: AnsweredSamples, asked: AskedSamples): number | null =>
   asked.step ?? (answer.asked.kind === asked.kind ? answer.step : null);

@@ -1,11 +1,13 @@
 /** Which samples are shown, in which order, and what their tokens are shaded by. */
+import { useState } from "react";
+
 import type { AnsweredSamples, AskedSamples } from "@/api/runs";
 import type { Samples } from "@/api/types";
 import { Segmented } from "@/components/segmented";
 import { useView } from "@/features/run/view";
-import { plural } from "@/lib/format";
+import { number, plural } from "@/lib/format";
 
-import { stepShown } from "./reading";
+import { choicesAround, MOST_CHOICES, neighbour, stepShown } from "./reading";
 import { shadesOf, shadingOf } from "./shades";
 
 const KINDS = [
@@ -30,6 +32,7 @@ export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSa
       {asked.prompt_id === null && (
         <StepChooser
           steps={data.asked.kind === asked.kind ? data.steps : NONE}
+          hasEarlier={data.asked.kind === asked.kind && data.has_earlier_steps}
           step={stepShown(data, asked)}
           onStep={(next) => set({ step: String(next) })}
         />
@@ -54,6 +57,12 @@ export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSa
       />
       <span className="grow" />
       <span className="small faint">{countText(data.items.length)}</span>
+      {asked.prompt_id === null && data.has_earlier_steps && (
+        <p className="small muted earlier-steps">
+          Only the newest {number(data.steps.length)} steps with samples are listed, from step{" "}
+          {number(data.steps[0] ?? 0)}. Enter the number of an earlier one to read it.
+        </p>
+      )}
     </header>
   );
 }
@@ -68,48 +77,83 @@ const countText = (n: number): string =>
 
 function StepChooser(props: {
   steps: readonly number[];
+  hasEarlier: boolean;
   step: number | null;
   onStep: (step: number) => void;
 }) {
-  const { steps, step: shown, onStep } = props;
-  const place = shown === null ? -1 : steps.indexOf(shown);
-  const go = (by: number) => {
-    const step = steps[place + by];
-    if (step !== undefined) onStep(step);
-  };
+  const { steps, hasEarlier, step: shown, onStep } = props;
   return (
     <div className="row">
-      <button
-        type="button"
-        className="btn icon"
-        aria-label="Earlier step"
-        disabled={place <= 0}
-        onClick={() => go(-1)}
-      >
+      <Neighbour step={neighbour(steps, shown, "earlier")} name="Earlier step" onStep={onStep}>
         ‹
-      </button>
+      </Neighbour>
       <select
         className="input steps-select"
         aria-label="Step"
         value={shown ?? ""}
         onChange={(event) => onStep(Number(event.target.value))}
       >
-        {steps.map((step) => (
+        {choicesAround(steps, shown).map((step) => (
           <option key={step} value={step}>
             step {step}
           </option>
         ))}
       </select>
-      <button
-        type="button"
-        className="btn icon"
-        aria-label="Later step"
-        disabled={place < 0 || place >= steps.length - 1}
-        onClick={() => go(1)}
-      >
+      <Neighbour step={neighbour(steps, shown, "later")} name="Later step" onStep={onStep}>
         ›
-      </button>
+      </Neighbour>
+      {(hasEarlier || steps.length > MOST_CHOICES) && <StepByNumber onStep={onStep} />}
     </div>
+  );
+}
+
+function Neighbour(props: {
+  step: number | null;
+  name: string;
+  onStep: (step: number) => void;
+  children: string;
+}) {
+  const { step, name, onStep, children } = props;
+  return (
+    <button
+      type="button"
+      className="btn icon"
+      aria-label={name}
+      disabled={step === null}
+      onClick={() => step !== null && onStep(step)}
+    >
+      {children}
+    </button>
+  );
+}
+
+/** For runs with more steps than a list can show. */
+function StepByNumber({ onStep }: { onStep: (step: number) => void }) {
+  const [typed, setTyped] = useState("");
+  return (
+    <form
+      className="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (typed !== "") onStep(Number(typed));
+      }}
+    >
+      <input
+        type="number"
+        className="input step-number"
+        aria-label="Step number"
+        placeholder="Any step"
+        title="The list has the steps around this one. Enter the number of any other step."
+        min={0}
+        max={Number.MAX_SAFE_INTEGER}
+        step={1}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+      <button type="submit" className="btn">
+        Show
+      </button>
+    </form>
   );
 }
 
