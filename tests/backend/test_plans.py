@@ -17,11 +17,12 @@ from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
 from backend.schemas.vocabulary import Role
-from backend.store.data import assignments, judgments
+from backend.store.data import assignments, judgments, projects, prompts
 from backend.store.db import Database
 from backend.store.differences import environments
 from backend.store.metrics import levels, outside, points, results
 from backend.store.models import registry
+from backend.store.paging import Page
 from backend.store.people import idempotency, sign_ins
 from backend.store.runs import samples
 from backend.store.tables.data import Assignment
@@ -205,3 +206,39 @@ def test_the_history_of_a_run_is_found_among_what_is_rare(
     assert searches
     for lines in (plan(large, one) for one in searches):
         assert any("ix_run_events_rare" in line for line in lines), lines
+
+
+def test_the_counts_of_a_project_read_no_comparison_and_of_judgments_those_for_review(
+    large: Database,
+) -> None:
+    with sent_to(large) as sent, undone(large) as session:
+        counts = projects.get(session, PROJECT).counts
+
+    assert counts is not None
+    open_ones = SIZE.comparisons - SIZE.judged
+    assert (counts.comparisons, counts.open_comparisons) == (SIZE.comparisons, open_ones)
+    assert (counts.judgments, counts.reviews) == (SIZE.judged, 0)
+    assert not any("FROM comparisons" in one.statement for one in sent)
+    of_judgments = [plan(large, one) for one in sent if "FROM judgments" in one.statement]
+    assert of_judgments
+    for lines in of_judgments:
+        assert any("ix_judgments_review_project" in line for line in lines), lines
+
+
+def test_pages_of_prompts_come_in_the_order_of_an_index(large: Database) -> None:
+    page = Page(limit=50)
+    with sent_to(large) as sent, undone(large) as session:
+        found = prompts.listing(session, PROJECT, page)
+        prompts.listing(session, PROJECT, Page(limit=50, cursor=found.next_cursor))
+        prompts.listing(session, PROJECT, page, external_id="a")
+
+    *pages, by_name = [plan(large, one) for one in sent if "FROM prompts" in one.statement]
+    assert len(pages) == 2
+    for lines in pages:
+        # PostgreSQL knows that the project has all prompts, and reads them by their number alone.
+        assert any(
+            "ix_prompts_project_number" in line or "Scan Backward using pk_prompts" in line
+            for line in lines
+        ), lines
+        assert not any("Sort" in line or "TEMP B-TREE" in line for line in lines), lines
+    assert any("ix_prompts_external" in line for line in by_name), by_name

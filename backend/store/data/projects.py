@@ -14,11 +14,10 @@ from backend.domain.assignment import QuotaRule
 from backend.errors import Conflict, NotFound
 from backend.schemas.paging import Listing
 from backend.schemas.people import ProjectAnswer, ProjectBody, ProjectChange, ProjectCounts
-from backend.store.data import guidelines
+from backend.store.data import guidelines, tallies
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import (
-    Comparison,
     Demonstration,
     Judgment,
     Project,
@@ -179,15 +178,15 @@ def _counts(session: Session, project_id: str) -> ProjectCounts:
     def count(column: InstrumentedAttribute[str], *where: ColumnElement[bool]) -> int:
         return session.scalar(select(func.count()).where(column == project_id, *where)) or 0
 
-    wants_more = Comparison.judged < Comparison.judgments_required
-    is_first = Judgment.revision == 1
+    sums = tallies.of_project(session, project_id)
+    is_review = (Judgment.revision == 1, Judgment.review_reason.is_not(None))
     return ProjectCounts(
         prompts=count(Prompt.project_id),
         demonstrations=count(Demonstration.project_id),
         solutions=count(Solution.project_id),
         responses=count(Response.project_id),
-        comparisons=count(Comparison.project_id),
-        judgments=count(Judgment.project_id, is_first, Judgment.review_reason.is_(None)),
-        reviews=count(Judgment.project_id, is_first, Judgment.review_reason.is_not(None)),
-        open_comparisons=count(Comparison.project_id, wants_more),
+        comparisons=sums["comparisons"],
+        judgments=sums["judged"],
+        reviews=count(Judgment.project_id, *is_review),
+        open_comparisons=sums["comparisons"] - sums["finished"],
     )

@@ -67,11 +67,15 @@ export const endedRunsQuery = (projectId: string, state: readonly string[], limi
     refetchInterval: ENDED_REFRESH_MS,
   });
 
-/** The runs that change by themselves. */
+/**
+ * The runs that change by themselves, a page of them. Descending, the states come as stopping,
+ * running, queued, paused: however many wait, those that train are there.
+ */
 export const liveRunsQuery = (projectId: string) =>
   runsQuery({
     project_id: projectId,
     state: ["queued", "running", "stopping", "paused"],
+    sort: "-state",
     limit: 100,
   });
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import update
 
 from backend.schemas.methods import METHODS
 from backend.schemas.rewards import REWARD_TERMS
 from backend.store.db import Database
 from backend.store.runs import outputs, supervision
 from backend.store.runs.outputs import OutputFile
+from backend.store.tables.runs import Run
 from backend.store.workers import workers
 from tests.backend.runs.conftest import Seed
 
@@ -261,3 +263,20 @@ def test_a_worker_that_beats_no_more_is_told_as_silent_whatever_its_clock_says(
     with database.write() as session:
         workers.stop(session, worker_id, at=datetime.now(UTC))
     assert api.get("/workers").json()["items"] == []
+
+
+def test_runs_that_train_come_before_those_that_wait_in_the_list_of_active_runs(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    """As the page Now asks: it shows one page, and a hundred may wait."""
+    states = ["running", "paused", "stopping", "queued", "running", "queued"]
+    ids = [str(api.post("/runs", json=seed.body(seed.sft())).json()["id"]) for _ in states]
+    with database.write() as session:
+        for run_id, state in zip(ids, states, strict=True):
+            session.execute(update(Run).where(Run.id == run_id).values(state=state))
+
+    asked = {"state": ["queued", "running", "stopping", "paused"], "sort": "-state", "limit": 3}
+    page = api.get("/runs", params=asked).json()
+
+    assert [one["id"] for one in page["items"]] == [ids[2], ids[4], ids[0]]
+    assert page["next_cursor"] is not None

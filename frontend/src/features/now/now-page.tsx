@@ -44,6 +44,8 @@ import { useProjectId } from "@/lib/address/use-project";
 import { useAgreement } from "./use-agreement";
 
 const REFRESH_MS = 3000;
+/** Its counts are of all its records. */
+const PROJECT_REFRESH_MS = 60_000;
 const BROKEN = ["failed", "crashed"];
 const FINISHED = ["succeeded"];
 
@@ -100,7 +102,14 @@ function RunLine({ run, asked }: { run: Run; asked: Asked }) {
   );
 }
 
-function RunList(props: { title: string; runs: readonly Run[]; asked: Asked; empty?: ReactNode }) {
+function RunList(props: {
+  title: string;
+  runs: readonly Run[];
+  asked: Asked;
+  empty?: ReactNode;
+  /** Said under a list that does not have all. */
+  cut?: ReactNode;
+}) {
   if (props.runs.length === 0 && props.empty === undefined) return null;
   return (
     <section className="card now-runs">
@@ -114,6 +123,7 @@ function RunList(props: { title: string; runs: readonly Run[]; asked: Asked; emp
           ))}
         </ul>
       )}
+      {props.cut}
     </section>
   );
 }
@@ -382,7 +392,7 @@ function FirstSteps({ projectId }: { projectId: string }) {
 
 export function NowPage() {
   const projectId = useProjectId();
-  const project = useQuery({ ...projectQuery(projectId), refetchInterval: REFRESH_MS * 5 });
+  const project = useQuery({ ...projectQuery(projectId), refetchInterval: PROJECT_REFRESH_MS });
   const live = useLiveRuns(projectId);
   const broken = useQuery(endedRunsQuery(projectId, BROKEN, 5));
   const finished = useQuery(endedRunsQuery(projectId, FINISHED, 8));
@@ -402,8 +412,14 @@ export function NowPage() {
               </div>
             </div>
             <Loaded query={live}>
-              {({ items }) => (
-                <NowContent project={found} active={items} broken={broken} finished={finished} />
+              {({ items, next_cursor }) => (
+                <NowContent
+                  project={found}
+                  active={items}
+                  isCut={next_cursor !== null}
+                  broken={broken}
+                  finished={finished}
+                />
               )}
             </Loaded>
           </>
@@ -413,13 +429,58 @@ export function NowPage() {
   );
 }
 
+function ActiveRunsCut({ projectId, n }: { projectId: string; n: number }) {
+  return (
+    <p className="small muted cut">
+      More than {number(n)} runs are active: running ones come first here, then queued, then paused.
+      The page <Link to={`/projects/${projectId}/runs`}>Runs</Link> has all of them.
+    </p>
+  );
+}
+
+function ActiveRuns(props: {
+  project: Project;
+  runs: readonly Run[];
+  isCut: boolean;
+  asked: Asked;
+  mayChange: boolean;
+}) {
+  const { project, runs, isCut, asked, mayChange } = props;
+  return (
+    <RunList
+      title="Active runs"
+      runs={runs}
+      asked={asked}
+      cut={isCut && <ActiveRunsCut projectId={project.id} n={runs.length} />}
+      empty={
+        <Empty
+          icon="play"
+          title="No active runs"
+          actions={
+            mayChange && (
+              <Link className="btn primary" to={`/projects/${project.id}/runs/new`}>
+                <Icon name="plus" /> New run
+              </Link>
+            )
+          }
+        >
+          {mayChange
+            ? "Running, queued and paused runs appear here."
+            : "Runs that researchers of this project start appear here while they run, wait or are paused."}
+        </Empty>
+      }
+    />
+  );
+}
+
 function NowContent(props: {
   project: Project;
   active: readonly Run[];
+  isCut: boolean;
   broken: UseQueryResult<Listing<Run>>;
   finished: UseQueryResult<Listing<Run>>;
 }) {
-  const { project, active, broken, finished } = props;
+  const { project, active, isCut, broken, finished } = props;
   const runs = [...active, ...(broken.data?.items ?? []), ...(finished.data?.items ?? [])];
   const asked = { trends: useTrends(runs), verdicts: useVerdicts(runs) };
   const mayChange = useMayChange(project.id);
@@ -434,27 +495,12 @@ function NowContent(props: {
           {isNew && mayChange ? (
             <FirstSteps projectId={project.id} />
           ) : (
-            <RunList
-              title="Active runs"
+            <ActiveRuns
+              project={project}
               runs={active}
+              isCut={isCut}
               asked={asked}
-              empty={
-                <Empty
-                  icon="play"
-                  title="No active runs"
-                  actions={
-                    mayChange && (
-                      <Link className="btn primary" to={`/projects/${project.id}/runs/new`}>
-                        <Icon name="plus" /> New run
-                      </Link>
-                    )
-                  }
-                >
-                  {mayChange
-                    ? "Running, queued and paused runs appear here."
-                    : "Runs that researchers of this project start appear here while they run, wait or are paused."}
-                </Empty>
-              }
+              mayChange={mayChange}
             />
           )}
           <EndedRuns title="Latest failures" query={broken} asked={asked} />

@@ -27,8 +27,9 @@ function Card({ judgments }: { judgments: number }) {
   return <>{(data as (Agreement & { comparisons?: number }) | undefined)?.comparisons}</>;
 }
 
-it("asks for the newest judgments once a running request is answered", async () => {
+it("asks anew at most every five minutes, for the newest judgments", async () => {
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+  vi.useFakeTimers();
   const client = new QueryClient();
   const page = createRoot(element);
   const show = (judgments: number) =>
@@ -39,24 +40,38 @@ it("asks for the newest judgments once a running request is answered", async () 
         </QueryClientProvider>,
       ),
     );
+  const pass = (minutes: number) => act(() => vi.advanceTimersByTimeAsync(minutes * 60_000));
   const answer = (place: number, comparisons: number) =>
     act(async () => {
       answers[place]?.(comparisons);
-      await new Promise((done) => setTimeout(done, 10));
+      await vi.advanceTimersByTimeAsync(10);
     });
   await show(1);
   await answer(0, 1);
-  await show(2);
-  await show(3);
-  await show(4);
+  // Judgments come all the time.
+  for (let judgments = 2; judgments <= 5; judgments++) {
+    await show(judgments);
+    await pass(1);
+  }
+  expect(answers).toHaveLength(1);
+  await pass(1);
   expect(answers).toHaveLength(2);
 
-  await answer(1, 2);
-  expect(element.textContent).toBe("2");
+  // It takes six minutes, while more come.
+  await show(6);
+  await pass(6);
+  expect(answers).toHaveLength(2);
+  await answer(1, 5);
+  expect(element.textContent).toBe("5");
+  await pass(4);
+  expect(answers).toHaveLength(2);
+  await pass(1);
   expect(answers).toHaveLength(3);
-  await answer(2, 4);
+  await answer(2, 6);
+  expect(element.textContent).toBe("6");
 
-  expect(element.textContent).toBe("4");
+  // Nothing has changed since.
+  await pass(20);
   expect(answers).toHaveLength(3);
-  act(() => page.unmount());
+  vi.useRealTimers();
 });

@@ -1,28 +1,37 @@
-/** The agreement of a project, asked for again whenever the number of judgments has changed. */
-import { useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+/** The agreement of a project, asked for again when the number of judgments has changed. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
 import { agreementQuery } from "@/api/projects";
 
-/** A request that is still answered is not broken off: the service would cancel its job. */
-async function askAgain(client: QueryClient, projectId: string) {
-  const query = agreementQuery(projectId);
-  const isAnswered = client.isFetching({ queryKey: query.queryKey, exact: true }) > 0;
-  await client.invalidateQueries(query, { cancelRefetch: false });
-  // That answer is of the judgments before.
-  if (isAnswered) await client.invalidateQueries(query, { cancelRefetch: false });
-}
+/**
+ * For each number of judgments the service reads all of them anew: while people judge, and this
+ * page is open, it would do nothing else.
+ */
+const LEAST_BETWEEN_MS = 300_000;
 
 /** `judgments`: how many there are; undefined = not known yet. */
 export function useAgreement(projectId: string, judgments: number | undefined) {
   const client = useQueryClient();
-  const known = useRef<{ projectId: string; judgments: number }>(undefined);
+  /** How many there were when the agreement was last asked for. */
+  const asked = useRef<{ projectId: string; judgments: number }>(undefined);
+  const query = useQuery(agreementQuery(projectId));
+  const { isFetching } = query;
+  const answeredAt = Math.max(query.dataUpdatedAt, query.errorUpdatedAt);
   useEffect(() => {
     if (judgments === undefined) return;
-    const before = known.current;
-    known.current = { projectId, judgments };
-    const isOther = before?.projectId === projectId && before.judgments !== judgments;
-    if (isOther) void askAgain(client, projectId);
-  }, [client, projectId, judgments]);
-  return useQuery(agreementQuery(projectId));
+    const now = { projectId, judgments };
+    if (asked.current?.projectId !== projectId) asked.current = now;
+    // A request that is still answered is not broken off: the service would cancel its job.
+    if (asked.current.judgments === judgments || isFetching) return;
+    const again = setTimeout(
+      () => {
+        asked.current = now;
+        void client.invalidateQueries({ ...agreementQuery(projectId), exact: true });
+      },
+      answeredAt + LEAST_BETWEEN_MS - Date.now(),
+    );
+    return () => clearTimeout(again);
+  }, [client, projectId, judgments, isFetching, answeredAt]);
+  return query;
 }
