@@ -34,7 +34,7 @@ def of_prompt(
     newest = select(Comparison).where(*of_it).order_by(Comparison.number.desc())
     found = session.scalars(newest.limit(MOST_COMPARISONS)).all()
     texts = _texts(session, {one for each in found for one in each.response_ids})
-    given = _given(session, project_id, [one.id for one in found])
+    given = _given(session, [one.id for one in found])
     people = {one.user_id for some in given.values() for one in some if sees_names}
     names = _names(session, people | {viewer})
     return PromptRankings(
@@ -67,10 +67,8 @@ def _names(session: Session, user_ids: Iterable[str]) -> dict[str, str]:
     return {row[0]: row[1] for row in found}
 
 
-def _given(
-    session: Session, project_id: str, comparison_ids: Sequence[str]
-) -> dict[str, list[Judgment]]:
-    of_them = judgments.latest(project_id).where(Judgment.comparison_id.in_(comparison_ids))
+def _given(session: Session, comparison_ids: Sequence[str]) -> dict[str, list[Judgment]]:
+    of_them = judgments.latest_of(Judgment.comparison_id.in_(comparison_ids))
     found: defaultdict[str, list[Judgment]] = defaultdict(list)
     for judgment in session.scalars(of_them.order_by(Judgment.number).limit(MOST_JUDGMENTS)):
         found[judgment.comparison_id].append(judgment)

@@ -154,9 +154,7 @@ def _counted(session: Session, run: Run, other: Run) -> tuple[int, int]:
 
 def _put_up(session: Session, run: Run, other: Run) -> dict[str, Pair]:
     """The pairs of both runs that are comparisons already, whichever of them was asked first."""
-    # By project: that has an index.
-    of_project = Comparison.project_id == run.project_id
-    return _pairs(session, run, other, of_project, _of_either(run, other))
+    return _pairs(session, run, other, _of_either(run, other))
 
 
 def _pairs(session: Session, run: Run, other: Run, *which: ColumnElement[bool]) -> dict[str, Pair]:
@@ -192,9 +190,9 @@ def _makers(session: Session, response_ids: Sequence[str]) -> dict[str, str | No
 def _votes(session: Session, run: Run, other: Run, up: Mapping[str, Pair]) -> Iterator[Vote]:
     """The judgments that count, of these comparisons."""
     judged = (
-        judgments.latest(run.project_id)
+        judgments.latest_of(_of_either(run, other))
         .join(Comparison, Comparison.id == Judgment.comparison_id)
-        .where(Comparison.project_id == run.project_id, _of_either(run, other))
+        .order_by(Judgment.number)
     )
     for one in session.scalars(judged):
         # Other comparisons of these runs are of one run's responses, or with a third run.

@@ -17,15 +17,16 @@ from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
 from backend.schemas.vocabulary import Role
+from backend.store import prompt_rankings, versus
 from backend.store.data import assignments, judgments, projects, prompts
 from backend.store.db import Database
 from backend.store.differences import environments
 from backend.store.metrics import levels, outside, points, results
 from backend.store.models import registry
 from backend.store.paging import Page
-from backend.store.people import idempotency, sign_ins
+from backend.store.people import audit, idempotency, sign_ins
 from backend.store.runs import samples
-from backend.store.tables.data import Assignment
+from backend.store.tables.data import Assignment, Comparison, Judgment
 from backend.store.tables.runs import Run
 from tests.large_store import NOW, PROJECT, RUN, TIRELESS, Size, fill
 from tests.plans import plan, reads_much, sent_to
@@ -146,6 +147,18 @@ def tabulate(session: Session) -> None:
     results.given(session, [RUN], RESEARCHER)
 
 
+def judged(session: Session) -> Comparison:
+    found = select(Comparison).join(Judgment, Judgment.comparison_id == Comparison.id)
+    return session.scalars(found.where(Judgment.user_id == LEASING).limit(1)).one()
+
+
+def judge_versus(session: Session) -> None:
+    """Two runs that answered nothing: what is read is the same."""
+    ids = ("run_48271", "run_96542")
+    session.execute(update(Run).where(Run.id.in_(ids)).values(method="generate"))
+    versus.answer(session, *ids)
+
+
 WORK: dict[str, Callable[[Session], object]] = {
     "lease": lease,
     "lease, with the lost one": lambda session: lease(session, held=[]),
@@ -167,6 +180,19 @@ WORK: dict[str, Callable[[Session], object]] = {
     "the lineage of a model": look_at_model,
     "samples": look_at_samples,
     "tables of results": tabulate,
+    "how a prompt was ranked": lambda session: prompt_rankings.of_prompt(
+        session, PROJECT, judged(session).prompt_id, viewer="u", sees_names=True
+    ),
+    "the judgments of a comparison": lambda session: judgments.listing(
+        session, PROJECT, Page(), comparison_id=judged(session).id
+    ),
+    "the judgments of a person": lambda session: judgments.listing(
+        session, PROJECT, Page(), user_id=LEASING
+    ),
+    "one's own judgments": lambda session: judgments.own_listing(session, PROJECT, LEASING, Page()),
+    "the audit log of a person": lambda session: audit.listing(session, Page(), {"user_id": "u"}),
+    "the audit log of an action": lambda session: audit.listing(session, Page(), {"action": "a"}),
+    "how two runs were judged": judge_versus,
     "a rewind of samples": lambda session: samples.rewind(session, RUN, 45),
 }
 

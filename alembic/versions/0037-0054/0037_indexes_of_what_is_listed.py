@@ -19,6 +19,7 @@ def upgrade() -> None:
     op.create_index("ix_prompts_project_number", "prompts", ["project_id", "number"])
     op.create_index("ix_prompts_external", "prompts", ["project_id", "external_id"])
     op.create_index("ix_comparisons_run_id", "comparisons", ["run_id"])
+    op.create_index("ix_judgments_user_number", "judgments", ["user_id", "project_id", "number"])
     op.create_index("ix_audit_user", "audit", ["user_id", "number"])
     op.create_index("ix_audit_action", "audit", ["action", "number"])
     is_rare = sa.text("type NOT IN ('metric', 'progress', 'sample', 'log')")
@@ -35,6 +36,7 @@ def downgrade() -> None:
     """Bring the schema back to the revision before."""
     op.drop_index("ix_audit_action", "audit")
     op.drop_index("ix_audit_user", "audit")
+    op.drop_index("ix_judgments_user_number", "judgments")
     op.drop_index("ix_comparisons_run_id", "comparisons")
     op.drop_index("ix_prompts_external", "prompts")
     op.drop_index("ix_prompts_project_number", "prompts")

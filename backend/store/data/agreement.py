@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import exists, func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
 from backend.domain.agreement.judged import Judged, Text
 from backend.domain.agreement.overview import Facts, overview
@@ -28,6 +28,12 @@ from backend.store.tables.data import Assignment, Comparison, Judgment, Response
 from backend.store.tables.people import User
 from backend.store.tables.runs import Run
 
+# What is read of a judgment, and how many rows at a time.
+_JUDGED = (
+    "comparison_id", "user_id", "tiers", "unranked", "verdict", "rankings", "active_ms",
+    "created_at",
+)  # fmt: skip
+_AT_ONCE = 2000
 _REWARD_MODEL = ModelReward.model_fields["kind"].default
 
 
@@ -84,25 +90,28 @@ def judged(session: Session, project_id: str, criterion: str = "") -> list[Judge
     """The judgments that count and were given under this criterion, in the order they were made."""
     texts = _texts(session, project_id)
     current = latest(project_id).subquery()
+    # The columns alone: as objects, three hundred thousand judgments would fill the memory.
+    columns = (getattr(current.c, name) for name in _JUDGED)
     rows = session.execute(
-        select(aliased(Judgment, current), Comparison.prompt_id, Assignment.presented_order)
+        select(*columns, Comparison.prompt_id, Assignment.presented_order)
         .join(Comparison, Comparison.id == current.c.comparison_id)
         .join(Assignment, Assignment.id == current.c.assignment_id)
-        .order_by(current.c.number)
+        .order_by(current.c.number),
+        execution_options={"yield_per": _AT_ONCE},
     )
     return [
         Judged(
-            comparison_id=judgment.comparison_id,
-            prompt_id=prompt_id,
-            user_id=judgment.user_id,
+            comparison_id=row.comparison_id,
+            prompt_id=row.prompt_id,
+            user_id=row.user_id,
             ranking=ranking,
             texts=texts,
-            presented_order=presented_order,
-            active_s=None if judgment.active_ms is None else judgment.active_ms / 1000,
-            at=judgment.created_at,
+            presented_order=row.presented_order,
+            active_s=None if row.active_ms is None else row.active_ms / 1000,
+            at=row.created_at,
         )
-        for judgment, prompt_id, presented_order in rows
-        if (ranking := ranking_of(judgment, criterion)) is not None
+        for row in rows
+        if (ranking := ranking_of(row, criterion)) is not None
     ]
 
 
@@ -119,17 +128,26 @@ def _texts(session: Session, project_id: str) -> dict[str, Text]:
             Response.content_sha256,
             Response.run_id,
             Response.scores,
-        ).where(Response.prompt_id.in_(of_judged))
-    ).all()
-    terms = _reward_models(session, {row.run_id for row in rows if row.run_id is not None})
-    return {
-        response_id: Text(characters, sha256, run_id, scores.get(terms.get(run_id or "", "")))
-        for response_id, characters, sha256, run_id, scores in rows
-    }
+        ).where(Response.prompt_id.in_(of_judged)),
+        execution_options={"yield_per": _AT_ONCE},
+    )
+    terms: dict[str, str] = {}
+    looked_at: set[str] = set()
+    found: dict[str, Text] = {}
+    for part in rows.partitions():
+        made_by = {row.run_id for row in part if row.run_id is not None} - looked_at
+        terms |= _reward_models(session, made_by)
+        looked_at |= made_by
+        for response_id, characters, sha256, run_id, scores in part:
+            reward = scores.get(terms.get(run_id or "", ""))
+            found[response_id] = Text(characters, sha256, run_id, reward)
+    return found
 
 
 def _reward_models(session: Session, run_ids: Collection[str]) -> dict[str, str]:
     """What the scores of each run call its reward model; no entry for a run without one."""
+    if not run_ids:
+        return {}
     rows = session.execute(select(Run.id, Run.config).where(Run.id.in_(run_ids)))
     return {run_id: name for run_id, config in rows if (name := _reward_model(config)) is not None}
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    Row,
     Select,
     String,
     and_,
@@ -149,6 +150,14 @@ def latest(project_id: str, *, is_review: bool = False) -> Select[Judgment]:
     )
 
 
+def latest_of(*which: ColumnElement[bool]) -> Select[Judgment]:
+    """The judgments that count of some comparisons, such as those of one prompt.
+
+    The project is not named: SQLite would look for them among all judgments of it.
+    """
+    return select(Judgment).where(*which, _is_latest(is_review=False))
+
+
 def _is_latest(*, is_review: bool) -> ColumnElement[bool]:
     """Whether a judgment is of this kind and the last revision of it, found by the kind's index."""
     newer = aliased(Judgment)
@@ -182,7 +191,10 @@ def listing(
     """The judgments that count or are kept for review, of one comparison or annotator if asked."""
     statement = latest(project_id, is_review=is_review)
     if comparison_id:
-        statement = statement.where(Judgment.comparison_id == comparison_id)
+        # The project in words that no index has: SQLite would look among all judgments of it.
+        is_of_project = func.coalesce(Judgment.project_id, "") == project_id
+        of_it = (Judgment.comparison_id == comparison_id, is_of_project)
+        statement = select(Judgment).where(*of_it, _is_latest(is_review=is_review))
     if user_id:
         statement = statement.where(Judgment.user_id == user_id)
     rows, cursor = page_of(session, statement, Judgment.number, page)
@@ -289,7 +301,7 @@ def extent(session: Session, project_id: str) -> tuple[int, int]:
     return row[0], row[1] or 0
 
 
-def ranking_of(judgment: Judgment, criterion: str = "") -> Ranking | None:
+def ranking_of(judgment: Judgment | Row[*tuple[Any, ...]], criterion: str = "") -> Ranking | None:
     """What a judgment says of its responses under a criterion, or as a whole ("").
 
     None if it was not given under this criterion, or under some and not as a whole.
@@ -302,7 +314,7 @@ def ranking_of(judgment: Judgment, criterion: str = "") -> Ranking | None:
     return None
 
 
-def first_ranking(judgment: Judgment) -> Ranking:
+def first_ranking(judgment: Judgment | Row[*tuple[Any, ...]]) -> Ranking:
     """What a judgment says of its responses as a whole, or under the first of its criteria."""
     return _ranking(judgment.tiers, judgment.unranked, judgment.verdict)
 

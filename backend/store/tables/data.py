@@ -274,6 +274,8 @@ class Judgment(FromImport, Numbered, Base):
             where="review_reason IS NOT NULL",
         ),
         Index("ix_judgments_user", "user_id", "project_id", "created_at"),
+        # The pages of one person's list.
+        Index("ix_judgments_user_number", "user_id", "project_id", "number"),
     )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     # SQLite looks for the judgments of every assignment that an upsert with RETURNING stores.
