@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
@@ -18,7 +18,7 @@ from backend.schemas.events import MetricLine
 from backend.schemas.runs import OutsidePoint
 from backend.schemas.vocabulary import Role
 from backend.store import prompt_rankings, versus
-from backend.store.data import assignments, judgments, projects, prompts
+from backend.store.data import assignments, imports, judgments, projects, prompts
 from backend.store.db import Database
 from backend.store.differences import environments
 from backend.store.metrics import levels, outside, points, results
@@ -26,8 +26,9 @@ from backend.store.models import registry
 from backend.store.paging import Page
 from backend.store.people import audit, idempotency, sign_ins
 from backend.store.runs import samples
-from backend.store.tables.data import Assignment, Comparison, Judgment
+from backend.store.tables.data import Assignment, Comparison, Import, Judgment
 from backend.store.tables.runs import Run
+from backend.store.visibility import SETTLING
 from tests.large_store import NOW, PROJECT, RUN, TIRELESS, Size, fill
 from tests.plans import plan, reads_much, sent_to
 
@@ -152,6 +153,16 @@ def judged(session: Session) -> Comparison:
     return session.scalars(found.where(Judgment.user_id == LEASING).limit(1)).one()
 
 
+def look_at_rankings(session: Session) -> None:
+    """A prompt with two comparisons, one of which was judged."""
+    one = judged(session)
+    last = select(func.max(Comparison.number)).scalar_subquery()
+    other = update(Comparison).where(Comparison.number == last)
+    session.execute(other.values(prompt_id=one.prompt_id))
+    found = prompt_rankings.of_prompt(session, PROJECT, one.prompt_id, viewer="u", sees_names=True)
+    assert [len(each.judgments) for each in found.items] == [0, 1]
+
+
 def judge_versus(session: Session) -> None:
     """Two runs that answered nothing: what is read is the same."""
     ids = ("run_48271", "run_96542")
@@ -180,9 +191,7 @@ WORK: dict[str, Callable[[Session], object]] = {
     "the lineage of a model": look_at_model,
     "samples": look_at_samples,
     "tables of results": tabulate,
-    "how a prompt was ranked": lambda session: prompt_rankings.of_prompt(
-        session, PROJECT, judged(session).prompt_id, viewer="u", sees_names=True
-    ),
+    "how a prompt was ranked": look_at_rankings,
     "the judgments of a comparison": lambda session: judgments.listing(
         session, PROJECT, Page(), comparison_id=judged(session).id
     ),
@@ -268,3 +277,21 @@ def test_pages_of_prompts_come_in_the_order_of_an_index(large: Database) -> None
         ), lines
         assert not any("Sort" in line or "TEMP B-TREE" in line for line in lines), lines
     assert any("ix_prompts_external" in line for line in by_name), by_name
+
+
+def test_an_import_is_settled_from_where_its_own_assignments_begin(large: Database) -> None:
+    with sent_to(large) as sent, undone(large) as session:
+        last = session.scalars(select(func.max(Assignment.number))).one()
+        session.add(
+            Import(
+                id="import_own", project_id=PROJECT, user_id=LEASING, kind="preferences",
+                format="native", accepted=0, duplicates=0, rejected=[], state=SETTLING, beat=0,
+                begins={"assignments": last}, created_at=NOW,
+            )
+        )  # fmt: skip
+        session.flush()
+        assert imports.settle(session, "import_own", after=0, limit=10) is None
+
+    (search,) = [one for one in sent if "JOIN comparisons" in one.statement]
+    given = search.parameters
+    assert last in (given.values() if isinstance(given, dict) else given)

@@ -248,17 +248,21 @@ def settle(session: Session, import_id: str, *, after: int, limit: int) -> int |
     `after`: what the last call returned, 0 at first; None: all are counted and the import has
     ended. Doing it again changes nothing.
     """
-    project_id = session.scalar(
-        select(Import.project_id).where(Import.id == import_id, Import.state == SETTLING)
-    )
-    if project_id is None:
+    row = session.execute(
+        select(Import.project_id, Import.begins).where(
+            Import.id == import_id, Import.state == SETTLING
+        )
+    ).one_or_none()
+    if row is None:
         return None
+    # Its assignments are found by their numbers: from 0 on, those of all projects would be read.
+    begin = max(after, row.begins.get(Assignment.__tablename__, 0))
     found = session.execute(
         select(Assignment.number, Assignment.comparison_id)
         .join(Comparison, Comparison.id == Assignment.comparison_id)
         .where(
             Assignment.import_id == import_id,
-            Assignment.number > after,
+            Assignment.number > begin,
             or_(Comparison.import_id.is_(None), Comparison.import_id != import_id),
         )
         .order_by(Assignment.number)
@@ -268,7 +272,7 @@ def settle(session: Session, import_id: str, *, after: int, limit: int) -> int |
         _move(session, import_id, SETTLING, COMPLETE)
         return None
     finished = assignments.recount(session, sorted({row[1] for row in found}))
-    tallies.add(session, project_id, finished=finished)
+    tallies.add(session, row.project_id, finished=finished)
     _move(session, import_id, SETTLING, SETTLING)
     return int(found[-1][0])
 
