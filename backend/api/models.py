@@ -81,9 +81,10 @@ def list_models(
     project_id: Id | None = None,
     kind: ModelKind | None = None,
     run_id: Id | None = None,
+    is_base: bool | None = None,
     archived: bool = False,
 ) -> Listing[ModelAnswer]:
-    """Base models and the results of runs."""
+    """Base models and the results of runs; with `is_base` only the ones, or only the others."""
     return registry.listing(
         session,
         caller,
@@ -91,6 +92,7 @@ def list_models(
         project_id=project_id,
         kind=kind,
         run_id=run_id,
+        is_base=is_base,
         archived=archived,
     )
 

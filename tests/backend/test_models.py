@@ -20,6 +20,7 @@ from backend.schemas.vocabulary import ModelKind, Role
 from backend.store.data import projects
 from backend.store.db import Database
 from backend.store.models import registry
+from backend.store.paging import Page
 from backend.store.people import users
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
@@ -309,7 +310,12 @@ def test_lineage_names_ancestors_reward_models_and_descendants(database: Databas
         caller = Caller(admin.id, "a", Role.ADMIN)
         lineage = {node.model_id: node for node in registry.get(session, policy, caller).lineage}
         up = registry.get(session, base, caller).lineage
+        made, begun = (
+            [one.id for one in registry.listing(session, caller, Page(), is_base=is_base).items]
+            for is_base in (False, True)
+        )
 
+    assert (begun, made) == ([base], [policy, reward, sft])
     assert {one: node.relation for one, node in lineage.items()} == {
         base: "ancestor", sft: "ancestor", reward: "reward_model", policy: "self",
     }  # fmt: skip
@@ -360,6 +366,16 @@ def test_a_lineage_has_the_newest_500_that_the_caller_sees_in_few_statements(
         "base", *(f"child {number}" for number in range(101, 600)),
     ]  # fmt: skip
     assert (len(alone.lineage), alone.has_more_relatives) == (1, False)
+
+
+def test_base_models_are_listed_alone(light_service: Service) -> None:
+    api: TestClient = light_service.client()
+    base = register(light_service, hub_id="a/b").json()["id"]
+
+    def listed(is_base: str) -> list[str]:
+        return [one["id"] for one in api.get(f"/models?is_base={is_base}").json()["items"]]
+
+    assert (listed("true"), listed("false")) == ([base], [])
 
 
 def test_archived_models_leave_the_list_and_come_back(light_service: Service) -> None:

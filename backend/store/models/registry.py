@@ -122,9 +122,13 @@ def listing(
     project_id: str | None = None,
     kind: ModelKind | None = None,
     run_id: str | None = None,
+    is_base: bool | None = None,
     archived: bool = False,
 ) -> Listing[ModelAnswer]:
-    """The models that the caller sees; with `project_id` that project's and the shared ones."""
+    """The models that the caller sees; with `project_id` that project's and the shared ones.
+
+    `is_base`: only those that no run has made, or only those that runs have made.
+    """
     statement = select(Model).where(Model.archived_at.is_not(None) == archived)
     statement = statement.where(*lineage.seen_by(caller))
     if project_id:
@@ -133,6 +137,8 @@ def listing(
         statement = statement.where(Model.kind == kind)
     if run_id:
         statement = statement.where(Model.run_id == run_id)
+    if is_base is not None:
+        statement = statement.where(Model.run_id.is_(None) == is_base)
     rows, cursor = page_of(session, statement, Model.number, page)
     return Listing(items=[ModelAnswer.model_validate(row) for row in rows], next_cursor=cursor)
 

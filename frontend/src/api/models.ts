@@ -21,6 +21,23 @@ export const modelsOf = (projectId: string) =>
       }),
   });
 
+/** The newest base models that runs of a project may use: no run has made them. */
+export const baseModelsOf = (projectId: string) =>
+  queryOptions({
+    queryKey: [...modelsKey, projectId, "base"],
+    queryFn: ({ signal }) =>
+      request<Listing<Model>>("/models", {
+        signal,
+        query: { project_id: projectId, is_base: true, limit: MOST_LISTED },
+      }),
+  });
+
+/** Newest first, each once: a base model may be older than the newest of all. */
+export function withBases(newest: readonly Model[], bases: readonly Model[]): Model[] {
+  const listed = new Set(newest.map(({ id }) => id));
+  return [...newest, ...bases.filter(({ id }) => !listed.has(id))];
+}
+
 export const modelQuery = (modelId: string) =>
   queryOptions({
     queryKey: ["model", modelId],

@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { experimentsQuery } from "@/api/experiments";
-import { modelsOf } from "@/api/models";
+import { baseModelsOf, modelsOf, MOST_LISTED, withBases } from "@/api/models";
 import { snapshotsQuery } from "@/api/projects";
 import { methodsQuery, runQuery, runsQuery } from "@/api/runs";
 import { Loaded } from "@/components/states";
@@ -15,25 +15,39 @@ import { PageTitle } from "@/components/page-title";
 
 import { RunEditor, type FormInputs } from "./run-editor";
 
+/** The models to choose from: the newest, and those that runs began with, however old. */
+function useModels(projectId: string) {
+  const newest = useQuery(modelsOf(projectId));
+  const isCut = newest.data !== undefined && newest.data.next_cursor !== null;
+  const bases = useQuery({ ...baseModelsOf(projectId), enabled: isCut });
+  const queries = [newest, bases] as const;
+  if (newest.data === undefined || (isCut && bases.data === undefined))
+    return { queries, models: undefined };
+  const all = withBases(newest.data.items, bases.data?.items ?? []);
+  const items = all.filter((one) => one.pruned_at === null);
+  return { queries, models: { items, isWhole: !isCut } };
+}
+
 /** Everything the form is made of, or the first thing that could not be had. */
 function useFormInputs(projectId: string, parentId: string | null, experimentId: string | null) {
   const methods = useQuery(methodsQuery);
-  const models = useQuery(modelsOf(projectId));
+  const { queries: ofModels, models } = useModels(projectId);
   const snapshots = useQuery(snapshotsQuery(projectId));
   const runs = useQuery(runsQuery({ project_id: projectId, limit: 100 }));
   const experiments = useQuery(experimentsQuery(projectId));
   const parent = useQuery({ ...runQuery(parentId ?? ""), enabled: parentId !== null });
-  const queries = [methods, models, snapshots, runs, experiments, parent];
+  const queries = [methods, ...ofModels, snapshots, runs, experiments, parent];
   const state = {
     error: queries.find((query) => query.error !== null)?.error ?? null,
     refetch: () => queries.forEach((query) => query.error !== null && void query.refetch()),
   };
-  if (!methods.data || !models.data || !snapshots.data || !runs.data || !experiments.data)
+  if (!methods.data || !models || !snapshots.data || !runs.data || !experiments.data)
     return { ...state, data: undefined };
   if (parentId !== null && !parent.data) return { ...state, data: undefined };
-  const data: FormInputs = {
+  const data: FormInputs & { readonly listsAllModels: boolean } = {
     methods: methods.data.methods,
-    models: models.data.items.filter((one) => one.pruned_at === null),
+    models: models.items,
+    listsAllModels: models.isWhole,
     snapshots: snapshots.data.items,
     runs: runs.data.items,
     experiments: experiments.data.items,
@@ -60,7 +74,17 @@ export function NewRunPage() {
         </div>
       </div>
       <Loaded query={inputs} lines={10}>
-        {(data) => <RunEditor key={projectId} projectId={projectId} inputs={data} />}
+        {(data) => (
+          <>
+            {!data.listsAllModels && (
+              <p className="small muted">
+                The newest {MOST_LISTED} models and the base models can be chosen. Older models that
+                runs trained are not listed.
+              </p>
+            )}
+            <RunEditor key={projectId} projectId={projectId} inputs={data} />
+          </>
+        )}
       </Loaded>
     </div>
   );
