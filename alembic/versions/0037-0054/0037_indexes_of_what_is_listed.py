@@ -14,6 +14,11 @@ depends_on: str | Sequence[str] | None = None
 
 def upgrade() -> None:
     """Bring the schema to this revision."""
+    # The worker judges what has ended without a verdict: of a win rate, a tie is half and not won.
+    op.execute(
+        "UPDATE runs SET verdict = NULL, verdict_level = NULL, verdict_sentence = NULL"
+        " WHERE method = 'evaluate'"
+    )
     op.create_index("ix_models_parent_id", "models", ["parent_id"])
     op.create_index("ix_samples_run_kind_step", "samples", ["run_id", "kind", "step"])
     op.create_index("ix_prompts_project_number", "prompts", ["project_id", "number"])
