@@ -135,10 +135,9 @@ def _remove(database: Path) -> None:
 
 def copy_sqlite(source: Path, target: Path) -> None:
     """A consistent copy of a database that may be in use. Raises OSError of whichever fails."""
-    with closing(sqlite3.connect(source)) as old:
-        with _as_os_error(source):
-            # It is opened here: what keeps it from being read is not said of the target.
-            old.execute("PRAGMA schema_version").fetchone()
+    with _as_os_error(source), closing(sqlite3.connect(source)) as old:
+        # Read before: what keeps it from being read is not said of the target.
+        old.execute("PRAGMA schema_version").fetchone()
         with _as_os_error(target), closing(sqlite3.connect(target)) as new:
             old.backup(new)
 

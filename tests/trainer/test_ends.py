@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import PreTrainedTokenizerBase
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from backend.schemas.records import DemonstrationRecord, Message, ResponseRecord
 from backend.schemas.references import Reference
@@ -47,12 +49,27 @@ def two_ends(chat_template: str = CHAT_TEMPLATE) -> PreTrainedTokenizerBase:
         ("{{ messages[0]['content'] }}<|im_end|>", EOS),  # drops what the assistant said
         ("{{ raise_exception('no!') if messages | length > 1 }}<|im_end|>", EOS),
         ("{{ messages[-1]['content'] }}", EOS),
+        # The opening of a turn that is written whether or not one is to come.
+        ("{% for m in messages %}<|im_end|>{{ m['content'] }}{% endfor %}<|im_end|>", EOS),
     ],
 )
 def test_the_closing_token_is_the_one_that_the_template_writes(
     template: str, expected: int
 ) -> None:
     assert closing_id(two_ends(template)) == expected
+
+
+def test_what_the_tokenizer_does_not_know_ends_nothing() -> None:
+    letters = Tokenizer(
+        WordLevel({"</s>": 0, "<unk>": 1, "Hello.": 2, "Hi!": 3}, unk_token="<unk>")
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=letters, eos_token="</s>", unk_token="<unk>"
+    )
+    tokenizer.chat_template = ANSWERED + "#{% endfor %}"
+
+    assert tokenizer("#")["input_ids"] == [1]
+    assert closing_id(tokenizer) == 0
 
 
 def test_another_template_of_a_tokenizer_closes_otherwise() -> None:

@@ -78,8 +78,10 @@ def test_held_out_prompts_are_known_by_what_the_model_reads() -> None:
     edited = [Prompt("p0", "say a", [1, 3], is_heldout=True)]
 
     found = [measure.of_evaluations(config, prompts) for prompts in (HELDOUT, edited, [])]
+    # A response that ends at one more token is another.
+    found += [measure.of_evaluations(config, HELDOUT, ends) for ends in ([7], [7, 8])]
 
-    assert len(set(found)) == 3
+    assert len(set(found)) == 5
 
 
 def test_a_model_is_known_by_its_content_wherever_it_lies() -> None:

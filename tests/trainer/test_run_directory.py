@@ -238,6 +238,16 @@ def test_a_run_that_takes_no_more_room_goes_on_when_others_have_filled_the_disk(
     assert sorted(path.name for path in disk.glob("step-*")) == ["step-3", "step-4"]
 
 
+def test_on_a_full_disk_what_the_last_checkpoint_displaces_makes_room_for_it(disk: Path) -> None:
+    for step in (1, 2):
+        save_10_mb(disk, step, keep=2, min_free_bytes=0)
+    (disk / "of_others").write_bytes(bytes(25_000_000))
+
+    save_10_mb(disk, 3, keep=2, min_free_bytes=0)
+
+    assert sorted(path.name for path in disk.glob("step-*")) == ["step-2", "step-3"]
+
+
 def test_the_only_checkpoint_stays_until_there_is_room_for_the_next(disk: Path) -> None:
     save_10_mb(disk, 1, keep=1, min_free_bytes=25_000_000)
     (disk / "of_others").write_bytes(bytes(15_000_000))

@@ -80,8 +80,7 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int, min_free_bytes: int
     try:
         _settle(folder)
         shutil.rmtree(partial, ignore_errors=True)
-        if min_free_bytes > 0:
-            _make_room(folder, checkpoint, keep=keep, min_free_bytes=min_free_bytes)
+        _make_room(folder, checkpoint, keep=keep, min_free_bytes=min_free_bytes)
         partial.mkdir(parents=True)
         _write_files(partial, checkpoint)
         if target.exists():

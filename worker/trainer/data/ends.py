@@ -39,9 +39,11 @@ def hidden_tokens(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
 @lru_cache(maxsize=8)
 def _closing_id(tokenizer: PreTrainedTokenizerBase, template: str) -> int:
     hidden = hidden_tokens(tokenizer)
-    ids: list[int] = tokenizer(_after_answer(tokenizer), add_special_tokens=False)["input_ids"]
+    after = _after_answer(tokenizer)
+    ids: list[int] = tokenizer(after, add_special_tokens=False)["input_ids"]
     for place, token in enumerate(ids):
-        if token in hidden:
+        # What the tokenizer does not know is a special token, too, and ends nothing.
+        if token in hidden and hidden[token] in after:
             return token
         if tokenizer.decode(ids[: place + 1]).strip():
             break  # the template goes on with a text
@@ -49,9 +51,26 @@ def _closing_id(tokenizer: PreTrainedTokenizerBase, template: str) -> int:
 
 
 def _after_answer(tokenizer: PreTrainedTokenizerBase) -> str:
-    """What the template writes after the answer, the last turn; "" where it refuses or drops it."""
+    """What the template writes after the answer, the last turn; "" where it refuses or drops it.
+
+    Also "" where it opens the next turn whether or not one is to come: that ends nothing.
+    """
+    text = _written(tokenizer, _ASKED, _ANSWERED)
+    after = text.rpartition(_SAYS)[2] if _SAYS in text else ""
+    return "" if after.strip() and _opens_next(tokenizer, after) else after
+
+
+def _opens_next(tokenizer: PreTrainedTokenizerBase, after: str) -> bool:
+    """Whether a template that is deaf to `is_open` writes this before an answer, too."""
+    if _written(tokenizer, _ASKED) != _written(tokenizer, _ASKED, is_open=True):
+        return False
+    return _written(tokenizer, _ANSWERED).partition(_SAYS)[0].rstrip().endswith(after.strip())
+
+
+def _written(
+    tokenizer: PreTrainedTokenizerBase, *turns: dict[str, str], is_open: bool = False
+) -> str:
     try:
-        text = conversations.write(tokenizer, [_ASKED, _ANSWERED], is_open=False)
+        return conversations.write(tokenizer, turns, is_open=is_open)
     except TEMPLATE_ERRORS:
         return ""
-    return text.rpartition(_SAYS)[2] if _SAYS in text else ""

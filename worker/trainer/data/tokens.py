@@ -143,7 +143,8 @@ def _render_with_system(
     )
     if own.strip() and written == with_other:
         raise ValueError("it leaves the system prompt out")
-    return _render(tokenizer, turns)
+    ids: list[int] = tokenizer(written, add_special_tokens=False)["input_ids"]
+    return ids
 
 
 def _unfit(turns: list[dict[str, str]], what: str) -> ConfigError:

@@ -4,6 +4,7 @@ Loaded once by every method. No code of a tokenizer is ever run.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import cached_file
@@ -16,6 +17,8 @@ from worker.trainer.models.files import LOAD_ERRORS, locate, unloadable, vocabul
 
 # Files that hold a vocabulary, each of which is enough for some tokenizers.
 _READABLE = ("tokenizer.json", "vocab.json", "vocab.txt", "tekken.json", "spiece.model")
+# Of files that hold one which cannot be read here.
+_FOREIGN = {".model", ".spm", ".tiktoken", ".vocab"}
 
 
 def load_tokenizer(reference: Reference, template: str = "model") -> PreTrainedTokenizerBase:
@@ -58,6 +61,10 @@ def _without_tokenizer(name: str, options: Mapping[str, object]) -> MissingModel
             "Where sentencepiece is installed, load it with AutoTokenizer and save it into the "
             "folder with save_pretrained, which writes tokenizer.json.",
         )
+    folder = Path(name)
+    # Of a hub, a file that is not found may mean that the hub is away.
+    if not folder.is_dir() or any(one.suffix in _FOREIGN for one in folder.iterdir()):
+        return None
     return _empty(name)
 
 
@@ -81,11 +88,15 @@ def _has(name: str, file: str) -> bool:
 
 def end_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Token ids that end a response: the template's, the tokenizer's own, those of the model."""
+    return list(dict.fromkeys([closing_id(tokenizer), *declared_ends(model, tokenizer)]))
+
+
+def declared_ends(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """The end tokens that the tokenizer and the generation config of the model name."""
     declared = getattr(model.generation_config, "eos_token_id", None)
     more = declared if isinstance(declared, list) else [declared]
     # load_tokenizer has made sure that there is an eos_token.
-    own = [closing_id(tokenizer), int(tokenizer.eos_token_id)]
-    return list(dict.fromkeys([*own, *(int(i) for i in more if i is not None)]))
+    return [int(tokenizer.eos_token_id), *(int(i) for i in more if i is not None)]
 
 
 def number_of_ids(reference: Reference, tokenizer: PreTrainedTokenizerBase) -> int:

@@ -37,7 +37,7 @@ from worker.trainer.methods.policy_gradient.rollout import Rollout, pad_flat
 from worker.trainer.methods.policy_gradient.samples import LoggedRows, sample_lines
 from worker.trainer.models import adapters
 from worker.trainer.models.logprobs import TokenLogp, action_logp
-from worker.trainer.models.tokenizer import load_tokenizer
+from worker.trainer.models.tokenizer import declared_ends, load_tokenizer
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
 from worker.trainer.rewards.scorer import Scorer, build_terms, tell_not_normalized
@@ -54,7 +54,7 @@ def train(run: Run, config: PolicyGradientConfig) -> None:
         training.optimizer,
         config.steps,
         objective=training.objective,
-        measure=measure.of_evaluations(config, training.heldout_prompts),
+        measure=measure.of_evaluations(config, training.heldout_prompts, training.more_ends),
         limit=training.kl_limit,
         parts={
             "kl": training.kl_control,
@@ -84,6 +84,8 @@ class PolicyGradient:
         self.named_sets = NamedSets(run, config, self.policy, named)
         self.breakdown = Breakdown(run, config.breakdown)
         self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
+        declared = declared_ends(self.policy.causal, tokenizer)
+        self.more_ends = [one for one in self.sampling.end_ids if one not in declared]
         terms = build_terms(config.reward.terms, tokenizer, run, system=rollout.system)
         tell_not_normalized(run, config.reward, terms)
         self.scorer = Scorer(

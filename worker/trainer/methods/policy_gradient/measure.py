@@ -22,9 +22,12 @@ def of_sums(config: PolicyGradientConfig) -> str:
     return _digest(config.reward.terms, _penalty(config))
 
 
-def of_evaluations(config: PolicyGradientConfig, heldout: Sequence[Prompt]) -> str:
+def of_evaluations(
+    config: PolicyGradientConfig, heldout: Sequence[Prompt], more_ends: Sequence[int] = ()
+) -> str:
     """Hash what reward and KL on these held-out prompts are: questions, sampling and judging.
 
+    `more_ends`: the end tokens that neither the tokenizer nor the model declares.
     The coefficient of the KL is no part: it is applied to both when two evaluations are compared.
     """
     rollout = config.rollout
@@ -35,6 +38,7 @@ def of_evaluations(config: PolicyGradientConfig, heldout: Sequence[Prompt]) -> s
         [[prompt.id, prompt.ids] for prompt in heldout],
         [rollout.engine, rollout.max_new_tokens, rollout.temperature, rollout.top_p, config.seed],
         *([rollout.stop] if rollout.stop else []),
+        *([sorted(more_ends)] if more_ends else []),
     )
 
 
