@@ -162,9 +162,10 @@ async function everyPage<Item>(
   path: string,
   signal: AbortSignal,
   query: Record<string, QueryValue> = {},
+  from = "0",
 ): Promise<Item[]> {
   const items: Item[] = [];
-  let after: string | null | undefined = "0";
+  let after: string | null | undefined = from;
   while (after) {
     const place: Record<string, QueryValue> = { ...query, after, limit: 5000 };
     const page: Listing<Item> = await request(path, { signal, query: place });
@@ -187,7 +188,13 @@ const HISTORY_EVENTS = ["start", "state", "checkpoint", "alert", "rewind", "judg
 const eventsOf = (runId: string, name: string, type: readonly string[]) =>
   queryOptions({
     queryKey: ["run", runId, name],
-    queryFn: ({ signal }) => everyPage<RunEvent>(`/runs/${runId}/events`, signal, { type }),
+    queryFn: async ({ signal, client, queryKey }) => {
+      // Events are only ever added: of a long live run not all are asked for again.
+      const known = client.getQueryData<RunEvent[]>(queryKey) ?? [];
+      const from = String(known.at(-1)?.seq ?? 0);
+      const more = await everyPage<RunEvent>(`/runs/${runId}/events`, signal, { type }, from);
+      return [...known, ...more];
+    },
   });
 
 export const eventsQuery = (runId: string) => eventsOf(runId, "events", HISTORY_EVENTS);

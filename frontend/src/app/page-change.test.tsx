@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { act, Fragment } from "react";
+import { act, Fragment, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { createMemoryRouter, Link, Outlet, RouterProvider } from "react-router";
 import { expect, it } from "vitest";
@@ -23,6 +23,12 @@ const pageOf = (name: string, to: string) => (
     <Link to={to}>Onwards</Link>
   </Fragment>
 );
+
+/** A page whose name comes with what it loads. */
+function Late() {
+  const [name, setName] = useState<string | null>(null);
+  return name === null ? <button onClick={() => setName("kl-3")} /> : <PageTitle>{name}</PageTitle>;
+}
 
 it("tells the title of another page, and takes the focus that the old one has left", async () => {
   Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
@@ -53,5 +59,28 @@ it("tells the title of another page, and takes the focus that the old one has le
   // A link that stays keeps the focus.
   await go("a");
   expect([told(), document.activeElement?.textContent]).toEqual(["Second · Podium", "Second"]);
+  act(() => page.unmount());
+});
+
+it("waits for the name of a page that does not know it yet", async () => {
+  Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
+  document.title = "Podium";
+  const children = [
+    { path: "first", element: pageOf("First", "/second") },
+    { path: "second", element: <Late /> },
+  ];
+  const router = createMemoryRouter([{ element: shell, children }], { initialEntries: ["/first"] });
+  const ground = document.createElement("div");
+  document.body.append(ground);
+  const page = createRoot(ground);
+  await act(async () => page.render(<RouterProvider router={router} />));
+  const told = () => ground.querySelector("[role=status]")?.textContent;
+  await act(async () => router.navigate("/second"));
+  expect(told()).toBe("");
+  await act(async () => {
+    ground.querySelector<HTMLElement>("main button")?.click();
+    await new Promise((done) => setTimeout(done));
+  });
+  expect(told()).toBe("kl-3 · Podium");
   act(() => page.unmount());
 });

@@ -5,6 +5,9 @@
 import { useEffect, useRef, useState } from "react";
 import { useLocation } from "react-router";
 
+/** Of index.html: a page that does not know its name yet has none. */
+const NAMELESS = "Podium";
+
 const isNowhere = (): boolean =>
   document.activeElement === null || document.activeElement === document.body;
 
@@ -23,7 +26,7 @@ export function PageChange() {
     // The code of a page may still be on its way, and its title with it.
     const titles = new MutationObserver(() => tell());
     const tell = () => {
-      if (document.title === title.current) return;
+      if (document.title === title.current || document.title === NAMELESS) return;
       title.current = document.title;
       setTold(document.title);
       titles.disconnect();

@@ -18,12 +18,12 @@ import { RunEditor, type FormInputs } from "./run-editor";
 /** The models to choose from: the newest, and those that runs began with, however old. */
 function useModels(projectId: string) {
   const newest = useQuery(modelsOf(projectId));
-  const isCut = newest.data !== undefined && newest.data.next_cursor !== null;
-  const bases = useQuery({ ...baseModelsOf(projectId), enabled: isCut });
+  // Also while the newest are all there are: with one more the form would wait for these, emptied.
+  const bases = useQuery(baseModelsOf(projectId));
   const queries = [newest, bases] as const;
-  if (newest.data === undefined || (isCut && bases.data === undefined))
-    return { queries, models: undefined };
-  const all = withBases(newest.data.items, bases.data?.items ?? []);
+  if (newest.data === undefined || bases.data === undefined) return { queries, models: undefined };
+  const isCut = newest.data.next_cursor !== null;
+  const all = withBases(newest.data.items, bases.data.items);
   const items = all.filter((one) => one.pruned_at === null);
   return { queries, models: { items, isWhole: !isCut } };
 }

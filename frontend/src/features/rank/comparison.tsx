@@ -53,7 +53,9 @@ export interface ComparisonProps {
  */
 function useFocusFrom(area: RefObject<HTMLElement | null>): void {
   useEffect(() => {
-    const isNowhere = document.activeElement === null || document.activeElement === document.body;
+    const at = document.activeElement;
+    // A change of page leaves it on `main`, which says nothing of where somebody reads.
+    const isNowhere = at === null || at === document.body || at.id === "main";
     const isJustLoaded = "userActivation" in navigator && !navigator.userActivation.hasBeenActive;
     if (isNowhere && !isJustLoaded) area.current?.focus({ preventScroll: true });
   }, [area]);

@@ -6,6 +6,7 @@ import { projectQuery } from "@/api/projects";
 import { Dialog } from "@/components/dialog";
 import { GuidelinesText } from "@/components/guidelines";
 import { Loaded } from "@/components/states";
+import { hasSingleLetters, useHasSingleLetters } from "@/lib/keys/single-letter";
 
 import { diff, isCut, MOST_WORDS } from "./diff";
 import { Pieces } from "./pieces";
@@ -23,10 +24,13 @@ const SKIP_REASONS = [
 
 /** The digit of a key, on every keyboard; with Ctrl, Alt or Meta it is the browser's. */
 const digitOf = (event: KeyboardEvent): number | null =>
-  event.ctrlKey || event.metaKey || event.altKey ? null : digitOfKey(pressOf(event));
+  event.ctrlKey || event.metaKey || event.altKey || !hasSingleLetters()
+    ? null
+    : digitOfKey(pressOf(event));
 
 export function SkipDialog(props: { onSkip: (reason: string) => void; onClose: () => void }) {
   const reasons = useRef<HTMLDivElement>(null);
+  const hasDigits = useHasSingleLetters();
   // No reason has the focus: Enter, which has just submitted the last comparison, must not skip this.
   useEffect(() => reasons.current?.focus(), []);
   const choose = (event: KeyboardEvent) => {
@@ -51,7 +55,7 @@ export function SkipDialog(props: { onSkip: (reason: string) => void; onClose: (
       >
         {SKIP_REASONS.map((reason, place) => (
           <button type="button" key={reason} className="btn" onClick={() => props.onSkip(reason)}>
-            <kbd>{place + 1}</kbd> {reason}
+            {hasDigits && <kbd>{place + 1}</kbd>} {reason}
           </button>
         ))}
       </div>

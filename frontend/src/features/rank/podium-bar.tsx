@@ -12,6 +12,7 @@ import {
 } from "react";
 
 import { Icon, type IconName } from "@/components/icons";
+import { useHasSingleLetters } from "@/lib/keys/single-letter";
 
 import { CriterionSteps } from "./criteria/criterion-steps";
 import { nextStep } from "./criteria/steps";
@@ -112,6 +113,7 @@ function Reasons(
   props: Pick<PodiumBarProps, "ranking" | "reasons" | "whyNoReasons" | "onCommand">,
 ) {
   const { ranking, reasons, onCommand } = props;
+  const hasDigits = useHasSingleLetters();
   return (
     <div className="row" role="group" aria-label="Why it cannot be judged">
       <b>Cannot judge:</b>
@@ -124,7 +126,7 @@ function Reasons(
           aria-pressed={ranking.reasons.includes(reason)}
           onClick={() => onCommand({ kind: "move", move: { kind: "reason", reason } })}
         >
-          <kbd>{place + 1}</kbd> {reason}
+          {hasDigits && <kbd>{place + 1}</kbd>} {reason}
         </button>
       ))}
     </div>
@@ -215,15 +217,24 @@ function useKeptFocus(bar: RefObject<HTMLDivElement | null>): void {
     }
   });
   useEffect(() => {
+    let isPointed = false;
     const note = ({ target }: FocusEvent) => {
-      focused.current = target instanceof Element && bar.current?.contains(target) ? target : null;
+      const isOfBar = target instanceof Element && bar.current?.contains(target) === true;
+      // A click leaves the focus on a button, too: who clicks goes on with the keys of the page.
+      focused.current = isOfBar && !isPointed ? target : null;
     };
     const forget = () => {
+      isPointed = true;
       focused.current = null;
+    };
+    const type = () => {
+      isPointed = false;
     };
     document.addEventListener("focusin", note);
     document.addEventListener("pointerdown", forget);
+    document.addEventListener("keydown", type, true);
     return () => {
+      document.removeEventListener("keydown", type, true);
       document.removeEventListener("focusin", note);
       document.removeEventListener("pointerdown", forget);
     };

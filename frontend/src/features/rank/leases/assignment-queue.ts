@@ -226,7 +226,10 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
       const known = [...held, ...passed, ...unsentIds(), ...(tabs.current?.held ?? [])];
       const next = await takeAssignment(projectId, known, true);
       if (next === null) return held.size === 0 ? refuseNone() : undefined;
-      await keepOffline(projectId, userId, next).catch(() => refuseOffline(projectId, next));
+      await keepOffline(projectId, userId, next).catch(() =>
+        // One that is on screen here has a minute left: it is renewed at the next look.
+        refuseOffline(projectId, next).finally(() => keepAlive.givenBack(new Set([next.id]))),
+      );
       // Judged or skipped while the server answered or the browser wrote.
       if (outbox.hasSubmitted(next.id)) {
         await dropOffline(next.id);

@@ -181,6 +181,21 @@ describe("tabs of one person", () => {
     expect(younger.held).toEqual(["c"]);
   });
 
+  it("hold what was just granted or renewed, however far ahead the clock is", () => {
+    const { elder, openYounger } = openTwo();
+    const younger = openYounger();
+    const ended = Date.now() - 45 * MINUTE;
+    elder.others.hold(new Map([["a", ended]]));
+    expect(younger.others.held).toEqual(["a"]);
+    pass(14 * MINUTE);
+    elder.others.hold(new Map([["a", ended + 14 * MINUTE]]));
+    pass(14 * MINUTE);
+    elder.others.hold(new Map([["a", ended + 14 * MINUTE]]));
+    expect(younger.others.held).toEqual(["a"]);
+    pass(MINUTE);
+    expect(younger.others.held).toEqual([]);
+  });
+
   it("that an older Podium opened count as elder, for they never let go", () => {
     const air = new Air();
     const tab = openTab(air);

@@ -39,6 +39,9 @@ interface Holding {
   readonly ends: Ends;
 }
 
+/** A lease lasts at least so long from its grant or its renewal. */
+const LEASE_MS = 15 * 60_000;
+
 /** Without what has ended: a tab that nobody looks at renews nothing, and anybody may be granted it. */
 const heldBy = (tabs: Iterable<Holding>): string[] =>
   [...tabs].flatMap(({ ends }) =>
@@ -54,6 +57,8 @@ export class OtherTabs {
   private readonly tab = randomId();
   private readonly others = new Map<string, Holding>();
   private own: Ends = new Map();
+  /** The ends as the server said them last. */
+  private said: Ends = new Map();
   private since = Date.now();
 
   /** `onElder` is told which of this tab's leases an elder tab holds, too, and lets go of them. */
@@ -73,8 +78,13 @@ export class OtherTabs {
   }
 
   hold(ends: Ends): void {
-    this.own = ends;
-    this.tell(ends);
+    const renewed = Date.now() + LEASE_MS;
+    // An end that is new was set just now, whatever the clock of this computer makes of it.
+    const until = (id: string, end: number) =>
+      this.said.get(id) === end ? (this.own.get(id) ?? end) : Math.max(end, renewed);
+    this.own = new Map([...ends].map(([id, end]) => [id, until(id, end)]));
+    this.said = ends;
+    this.tell(this.own);
     this.yieldToElders();
   }
 

@@ -28,6 +28,18 @@ it("the newest of more events than one answer holds are there", async () => {
   expect(events.at(-1)?.seq).toBe(5001);
 });
 
+it("what is known of a live run is not asked for again", async () => {
+  const client = new QueryClient();
+  serve(5001);
+  await client.fetchQuery(eventsQuery("run_a"));
+  const asked = serve(5003);
+
+  const events = await client.fetchQuery(eventsQuery("run_a"));
+
+  expect(asked.map((query) => query.get("after"))).toEqual(["5001"]);
+  expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: 5003 }, (_, i) => i + 1));
+});
+
 it("alerts are asked for alone", async () => {
   const asked = serve(3);
 

@@ -57,10 +57,10 @@ export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSa
       />
       <span className="grow" />
       <span className="small faint">{countText(data.items.length)}</span>
-      {asked.prompt_id === null && data.has_earlier_steps && (
+      {asked.prompt_id === null && data.asked.kind === asked.kind && data.has_earlier_steps && (
         <p className="small muted earlier-steps">
-          Only the newest {number(data.steps.length)} steps with samples are listed, from step{" "}
-          {number(data.steps[0] ?? 0)}. Enter the number of an earlier one to read it.
+          The list and the arrows reach back to step {number(data.steps[0] ?? 0)}. This run has
+          samples of earlier steps, too: enter the number of one to read it.
         </p>
       )}
     </header>
@@ -82,6 +82,8 @@ function StepChooser(props: {
   onStep: (step: number) => void;
 }) {
   const { steps, hasEarlier, step: shown, onStep } = props;
+  // Between it and the first of the list there may be steps that are not listed.
+  const isBefore = hasEarlier && shown !== null && shown < (steps[0] ?? 0);
   return (
     <div className="row">
       <Neighbour step={neighbour(steps, shown, "earlier")} name="Earlier step" onStep={onStep}>
@@ -99,7 +101,11 @@ function StepChooser(props: {
           </option>
         ))}
       </select>
-      <Neighbour step={neighbour(steps, shown, "later")} name="Later step" onStep={onStep}>
+      <Neighbour
+        step={isBefore ? null : neighbour(steps, shown, "later")}
+        name="Later step"
+        onStep={onStep}
+      >
         ›
       </Neighbour>
       {(hasEarlier || steps.length > MOST_CHOICES) && <StepByNumber onStep={onStep} />}
