@@ -107,7 +107,7 @@ def test_the_trainer_sees_an_allow_listed_environment_and_default_signals(
 
     assert (
         tmp_path / "stdout.log"
-    ).read_text() == "['PODIUM_ATTEMPT', 'PODIUM_RUN_DIR'] True True\n"
+    ).read_text() == "['PODIUM_ATTEMPT', 'PODIUM_MIN_FREE_GB', 'PODIUM_RUN_DIR'] True True\n"
 
 
 @pytest.mark.parametrize("name", ["https_proxy", "no_proxy", "HTTPS_PROXY", "NO_PROXY"])

@@ -42,7 +42,7 @@ def test_it_is_kept_once_the_run_has_ended(api: TestClient, database: Database, 
     waiting = str(api.post("/runs", json=seed.body(seed.sft())).json()["id"])
     assert kind(api, run_id) is None
     with database.read() as session:
-        assert verdicts.unjudged(session, limit=10) == [run_id]
+        assert [one for _, one in verdicts.unjudged(session, 0, limit=10)] == [run_id]
 
     with database.write() as session:
         verdicts.keep(session, run_id)
@@ -53,7 +53,7 @@ def test_it_is_kept_once_the_run_has_ended(api: TestClient, database: Database, 
     assert stored == {name: told[name] for name in ("kind", "level", "sentence")}
     assert kind(api, waiting) is None
     with database.read() as session:
-        assert verdicts.unjudged(session, limit=10) == []
+        assert verdicts.unjudged(session, 0, limit=10) == []
     found = api.get("/runs", params={"filter": "verdict:improved"}).json()["items"]
     assert [run["id"] for run in found] == [run_id]
 

@@ -386,12 +386,14 @@ def test_the_rest_of_a_refused_body_is_not_read_for_ever(served: Served) -> None
 def connect_all(served: Served, n: int, text: bytes) -> list[socket.socket]:
     """Connections on which the same was sent, each answered or ended where it was a request.
 
-    One that is being answered keeps its place, and whoever comes next is told so.
+    One that is being answered keeps its place: beside many of them whoever comes next has none, or
+    takes that of somebody known.
     """
-    held = [served.connect(text) for _ in range(n)]
-    if text == WHOLE:
-        for connection in held:
-            is_ended(connection)
+    held = list[socket.socket]()
+    for _ in range(n):
+        held.append(served.connect(text))
+        if text == WHOLE:
+            is_ended(held[-1])
     return held
 
 

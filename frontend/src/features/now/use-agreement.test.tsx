@@ -27,7 +27,7 @@ function Card({ judgments }: { judgments: number }) {
   return <>{(data as (Agreement & { comparisons?: number }) | undefined)?.comparisons}</>;
 }
 
-it("asks anew at most every five minutes, for the newest judgments", async () => {
+it("rests twenty times as long as it took, five minutes at most, and asks for the newest", async () => {
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   vi.useFakeTimers();
   const client = new QueryClient();
@@ -47,6 +47,7 @@ it("asks anew at most every five minutes, for the newest judgments", async () =>
       await vi.advanceTimersByTimeAsync(10);
     });
   await show(1);
+  await pass(0.25);
   await answer(0, 1);
   // Judgments come all the time.
   for (let judgments = 2; judgments <= 5; judgments++) {
@@ -73,5 +74,13 @@ it("asks anew at most every five minutes, for the newest judgments", async () =>
   // Nothing has changed since.
   await pass(20);
   expect(answers).toHaveLength(3);
+
+  // One that is made quickly is asked for soon: so it is for most projects.
+  await show(7);
+  await pass(0);
+  await answer(3, 7);
+  await show(8);
+  await pass(0.01);
+  expect(answers).toHaveLength(5);
   vi.useRealTimers();
 });
