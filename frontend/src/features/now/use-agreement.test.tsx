@@ -77,7 +77,7 @@ it("rests twenty times as long as it took, five minutes at most, and asks for th
 
   // One that is made quickly is asked for soon: so it is for most projects.
   await show(7);
-  await pass(0);
+  await pass(0.001);
   await answer(3, 7);
   await show(8);
   await pass(0.01);
