@@ -80,7 +80,7 @@ it("rests twenty times as long as it took, five minutes at most, and asks for th
   await pass(0.001);
   await answer(3, 7);
   await show(8);
-  await pass(0.01);
+  await pass(0.05);
   expect(answers).toHaveLength(5);
   vi.useRealTimers();
 });
