@@ -5,6 +5,7 @@ import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import type { Assignment } from "@/api/types";
+import { turnSingleLetters } from "@/lib/keys/single-letter";
 
 import { Comparison } from "./comparison";
 import { wordsOf } from "./ranking/ranking";
@@ -164,6 +165,11 @@ it("skips by a digit of any keyboard, and by nothing that was pressed beside it"
   press("1", { code: "Digit1", ctrlKey: true });
   press("9", { code: "Digit9" });
   expect(skipped).toEqual([]);
+  // Who has turned single signs off presses a button.
+  act(() => turnSingleLetters(false));
+  press("1", { code: "Digit1" });
+  expect([skipped.length, ground.querySelectorAll("dialog kbd").length]).toEqual([0, 0]);
+  act(() => turnSingleLetters(true));
   press("é", { code: "Digit2" });
   expect(skipped).toEqual(["too long for now"]);
 });
