@@ -75,7 +75,7 @@ def _is_within(path: object, folder: Path) -> bool:
 
 def up(settings: Settings, _: argparse.Namespace) -> None:
     """Start the API, the browser UI and one worker; Ctrl-C ends them."""
-    with _running(settings) as launcher:
+    with _running(settings) as launcher, _until_interrupted():
         _tell(
             f"Podium runs at {launcher.url}, for {launcher.reach}. Its data is in "
             f"{settings.data_dir}. Press Ctrl-C to end it."
@@ -83,7 +83,7 @@ def up(settings: Settings, _: argparse.Namespace) -> None:
         _tell(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
         data_dir = shlex.quote(str(settings.data_dir))
         _tell(f"For another link: PODIUM_DATA_DIR={data_dir} {_this_command()} sign-in")
-        _watch_until_interrupted(launcher, lambda: False)
+        launcher.watch(lambda: False)
 
 
 def _this_command() -> str:
@@ -118,9 +118,10 @@ def _run_client(settings: Settings, client_arguments: list[str]) -> int:
                 if client.poll() is None:
                     client.terminate()
         if keep and client.returncode == 0:
-            _tell(f"Podium keeps running at {launcher.url}. Press Ctrl-C to end it.")
-            _tell(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
-            _watch_until_interrupted(launcher, lambda: False)
+            with _until_interrupted():
+                _tell(f"Podium keeps running at {launcher.url}. Press Ctrl-C to end it.")
+                _tell(f"Sign-in link (works once, within ten minutes): {launcher.sign_in_link()}")
+                launcher.watch(lambda: False)
         return int(client.returncode)
 
 
@@ -300,9 +301,11 @@ def _ending_signals() -> list[signal.Signals]:
     return [signal.SIGINT, signal.SIGTERM, *hup]
 
 
-def _watch_until_interrupted(launcher: Launcher, is_done: Callable[[], bool]) -> None:
+@contextmanager
+def _until_interrupted() -> Iterator[None]:
+    """What a signal ends is done in order, at whatever moment it comes."""
     try:
-        launcher.watch(is_done)
+        yield
     except Interrupted:
         _tell("Shutting down: runs that train write a checkpoint first.")
 
