@@ -44,3 +44,20 @@ export function keysOf(area: Storage, prefix: string): string[] {
 }
 
 export const isText = (value: unknown): value is string => typeof value === "string";
+
+/** Who hears that something kept has changed: in this tab by `tell`, in others by the browser. */
+export function changeListeners() {
+  const listeners = new Set<() => void>();
+  const tell = () => {
+    for (const listener of listeners) listener();
+  };
+  const subscribe = (listener: () => void) => {
+    listeners.add(listener);
+    window.addEventListener("storage", listener);
+    return () => {
+      listeners.delete(listener);
+      window.removeEventListener("storage", listener);
+    };
+  };
+  return { tell, subscribe };
+}

@@ -4,10 +4,10 @@
  */
 import { useSyncExternalStore } from "react";
 
-import { read, write } from "@/lib/storage";
+import { changeListeners, read, write } from "@/lib/storage";
 
 const KEY = "podium.single_letter_shortcuts";
-const listeners = new Set<() => void>();
+const { tell, subscribe } = changeListeners();
 /** What this browser has no room for lasts as long as the page. */
 let unsaved: boolean | null = null;
 
@@ -18,7 +18,7 @@ export const hasSingleLetters = (): boolean =>
 
 export function turnSingleLetters(isOn: boolean): void {
   unsaved = write(localStorage, KEY, isOn) ? null : isOn;
-  for (const listener of listeners) listener();
+  tell();
 }
 
 type Pressed = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">;
@@ -27,15 +27,6 @@ type Pressed = Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey">;
 export function isSingleLetter({ key, ctrlKey, metaKey, altKey }: Pressed): boolean {
   const isCommand = (ctrlKey || metaKey) && !altKey;
   return [...key].length === 1 && key !== " " && !isCommand;
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  window.addEventListener("storage", listener);
-  return () => {
-    listeners.delete(listener);
-    window.removeEventListener("storage", listener);
-  };
 }
 
 export const useHasSingleLetters = (): boolean => useSyncExternalStore(subscribe, hasSingleLetters);

@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useSyncExternalStore } from "react";
 
 import { meQuery } from "@/api/session";
-import { write } from "@/lib/storage";
+import { changeListeners, write } from "@/lib/storage";
 
 import { changesOf, keymapOf, type Keymap } from "../ranking/keymap";
 
-const listeners = new Set<() => void>();
+const { tell, subscribe } = changeListeners();
 /** What this browser has no room for lasts as long as the tab. */
 const unsaved = new Map<string, string>();
 
@@ -30,19 +30,6 @@ function parsed(text: string | null): Keymap {
   } catch {
     return keymapOf({});
   }
-}
-
-const tell = () => {
-  for (const listener of listeners) listener();
-};
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  window.addEventListener("storage", listener);
-  return () => {
-    listeners.delete(listener);
-    window.removeEventListener("storage", listener);
-  };
 }
 
 /** The keys of whoever is signed in. */
