@@ -8,8 +8,15 @@ import asyncio
 import signal
 import threading
 from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any
 
-from backend.jobs.messages import Message, Unpacker, packed
+import anyio
+import anyio.to_thread
+
+from backend.errors import Unavailable
+from backend.jobs.messages import LAST, Message, Unpacker, packed
 from backend.machine.child_process import ChildProcess
 
 _PIECE = 1 << 16
@@ -97,3 +104,67 @@ class Children:
         for child in idle:
             child.kill()
             child.end()
+
+    async def ask(
+        self,
+        order: Message,
+        *,
+        doing: str,
+        told: Callable[[Message], None] = lambda message: None,
+        beside: Callable[[Child], Coroutine[Any, Any, None]] | None = None,
+    ) -> Message:
+        """Give a child an order, and return its last word.
+
+        `told` gets each message before the last one; `beside` runs while the child works. Whoever
+        is cancelled kills the child. Raises Unavailable if the child that was `doing` it ended
+        before it was done.
+        """
+        has_begun = False
+
+        def hear(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = has_begun or "begun" in message
+            told(message)
+
+        how = ""
+        for _ in range(2):
+            child = await anyio.to_thread.run_sync(self.take)
+            last = await _talk(child, order, hear, beside)
+            if last is not None:
+                self.give_back(child)
+                return last
+            how = await anyio.to_thread.run_sync(child.end)
+            # One that had nothing to do for long, or keeps much memory, may end while it is asked.
+            if has_begun:
+                break
+        raise Unavailable(
+            f"the process that {doing} ended with {how}",
+            advice="Try again. If it happens again, look into the service's log (api.log), and "
+            "whether the machine has enough memory.",
+        )
+
+
+async def _talk(
+    child: Child,
+    order: Message,
+    hear: Callable[[Message], None],
+    beside: Callable[[Child], Coroutine[Any, Any, None]] | None,
+) -> Message | None:
+    """The child's last word; None if it ended without one."""
+    with suppress(OSError):
+        await child.send({"begin": order})
+    other = None if beside is None else asyncio.create_task(beside(child))
+    try:
+        while (message := await child.receive()) is not None:
+            if message.keys() & LAST:
+                return message
+            hear(message)
+        return None
+    except BaseException:
+        child.kill()
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(child.end)
+        raise
+    finally:
+        if other is not None:
+            other.cancel()

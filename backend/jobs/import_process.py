@@ -2,14 +2,10 @@
 
 import atexit
 import logging
-from contextlib import suppress
 from dataclasses import asdict
 
-import anyio
-import anyio.to_thread
-
-from backend.errors import ServiceError, Unavailable, error_of
-from backend.jobs.children import Child, Children
+from backend.errors import ServiceError, error_of
+from backend.jobs.children import Children
 from backend.jobs.messages import Message
 from backend.jobs.work import JSON
 from backend.settings import Settings
@@ -47,45 +43,8 @@ async def _by_child(kind: str, arguments: dict[str, JSON], settings: Settings) -
         "arguments": arguments,
         "settings": settings.model_dump(mode="json"),
     }
-    has_begun, said = await _asked(order)
-    if isinstance(said, str) and not has_begun:
-        # One that had nothing to do for long, or keeps much memory, may end while it is asked.
-        _, said = await _asked(order)
-    if isinstance(said, str):
-        raise Unavailable(
-            f"the process that imported this file ended with {said}",
-            advice="Try again. If it happens again, look into the service's log (api.log), and "
-            "whether the machine has enough memory.",
-        )
+    said = await _CHILDREN.ask(order, doing="imported this file")
     if "error" in said:
         raise error_of(said["error"])
     result: dict[str, JSON] = said["result"]
     return result
-
-
-async def _asked(order: Message) -> tuple[bool, Message | str]:
-    """Whether a child began with an order, and its last word; how it ended if there was none."""
-    child = await anyio.to_thread.run_sync(_CHILDREN.take)
-    try:
-        has_begun, outcome = await _talk(child, order)
-    except BaseException:
-        child.kill()
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(child.end)
-        raise
-    if outcome is not None:
-        _CHILDREN.give_back(child)
-        return has_begun, outcome
-    return has_begun, await anyio.to_thread.run_sync(child.end)
-
-
-async def _talk(child: Child, order: Message) -> tuple[bool, Message | None]:
-    has_begun = False
-    with suppress(OSError):
-        await child.send({"begin": order})
-    while (message := await child.receive()) is not None:
-        if "begun" in message:
-            has_begun = True
-        elif "result" in message or "error" in message:
-            return has_begun, message
-    return has_begun, None

@@ -14,6 +14,8 @@ from backend.errors import ServiceError
 
 _LENGTH = struct.Struct(">I")
 LARGEST = 256 * 2**20
+# With one of these a child has said the last about a job.
+LAST = frozenset({"result", "error", "cancelled"})
 
 Message = dict[str, Any]
 

@@ -105,6 +105,12 @@ class _Job:
         if self.waiting == 0 and not self.is_kept:
             self.is_stopped.set()
 
+    def hear(self, message: Message) -> None:
+        """Take in how far the child is, if it says so."""
+        if "progress" in message:
+            done, total = message["progress"]
+            self.progress = (done, total)
+
 
 class Waiter:
     """One request that waits for a job."""
@@ -351,49 +357,20 @@ class Jobs:
 
     async def _by_child(self, job: _Job) -> Message:
         """How a child ended the job. Raises Unavailable if the child ended first."""
-        is_first = True
-        while True:
-            child = await anyio.to_thread.run_sync(self._children.take)
-            has_begun, outcome = await self._talk(job, child)
-            if outcome is not None:
-                self._children.give_back(child)
-                return outcome
-            how = await anyio.to_thread.run_sync(child.end)
-            if job.is_stopped.is_set():
-                raise _GivenUp
-            # One that had nothing to do for long may have ended while we spoke to it.
-            if has_begun or not is_first:
-                raise Unavailable(
-                    f"the process that did this job ended with {how}",
-                    advice="Try again. If it happens again, look into the service's log (api.log), "
-                    "and whether the machine has enough memory.",
-                )
-            is_first = False
-
-    async def _talk(self, job: _Job, child: Child) -> tuple[bool, Message | None]:
-        """Whether the child began, and its last word; None if it ended without one."""
         order = {
             "job_id": job.id,
             "kind": job.order.kind,
             "arguments": dict(job.order.arguments),
             "settings": self._settings,
         }
-        has_begun = False
-        with suppress(OSError):
-            await child.send({"begin": order})
-        stopping = asyncio.create_task(_stop_child(job, child))
         try:
-            while (message := await child.receive()) is not None:
-                if "begun" in message:
-                    has_begun = True
-                elif "progress" in message:
-                    done, total = message["progress"]
-                    job.progress = (done, total)
-                else:
-                    return True, message
-            return has_begun, None
-        finally:
-            stopping.cancel()
+            return await self._children.ask(
+                order, doing="did this job", told=job.hear, beside=partial(_stop_child, job)
+            )
+        except Unavailable:
+            if job.is_stopped.is_set():
+                raise _GivenUp from None
+            raise
 
     def _leave_queue(self, job: _Job) -> None:
         with service_errors(), self._database.write() as session:
