@@ -83,6 +83,10 @@ Prompts = Annotated[Reference, PointsTo(SnapshotKind.PROMPTS)]
 Preferences = Annotated[Reference, PointsTo(SnapshotKind.PREFERENCES)]
 Demonstrations = Annotated[Reference, PointsTo(SnapshotKind.DEMONSTRATIONS)]
 
+# The fields of a config that name what a method samples for or learns from; each is called as the
+# kind that it points to.
+DATA = tuple(kind.value for kind in SnapshotKind)
+
 
 @dataclass(frozen=True)
 class Pointer:

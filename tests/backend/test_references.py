@@ -6,7 +6,15 @@ import pytest
 from pydantic import BaseModel
 
 from backend.schemas.methods import METHODS
-from backend.schemas.references import LanguageModel, PointsTo, Prompts, Reference, pointers, wanted
+from backend.schemas.references import (
+    DATA,
+    LanguageModel,
+    PointsTo,
+    Prompts,
+    Reference,
+    pointers,
+    wanted,
+)
 from backend.schemas.training import parse_run_config
 from backend.schemas.vocabulary import ModelKind, SnapshotKind
 
@@ -80,3 +88,15 @@ def test_data_is_told_from_models() -> None:
     found = {p.path: p.wants.snapshot for p in pointers(parse_run_config(config))}
 
     assert found == {"model": None, "preferences": SnapshotKind.PREFERENCES}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_field_of_a_methods_data_is_called_as_its_kind(method: str) -> None:
+    fields = wanted(METHODS[method].config)
+    assert {path: wants.snapshot for path, wants in fields.items() if path in DATA} == {
+        one: one for one in DATA if one in fields
+    }
+    # `texts` are only read, to see what was forgotten; all that is sampled or learned from is here.
+    others = {path for path, wants in fields.items() if wants.snapshot and path not in DATA}
+    assert others <= {"texts", "evaluation_sets.*.prompts"}
+    assert len(others) < len([one for one in fields.values() if one.snapshot])

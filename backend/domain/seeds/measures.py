@@ -8,12 +8,13 @@ from typing import Any
 
 from backend.domain.dotted_path import value_at
 from backend.domain.seeds.groups import without_seed
+from backend.schemas.references import DATA
 
 Config = Mapping[str, Any]
 
 # What a number is a measure of, and on what.
 _OF = ("method", "reward", "pass_reward")
-_ON = ("prompts", "demonstrations", "preferences", "solutions", "split")
+_ON = (*DATA, "split")
 _SETS = "evaluation_sets"
 # Those that say how much was written, whatever it is worth.
 _WHATEVER_THE_REWARD = re.compile(

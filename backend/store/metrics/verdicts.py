@@ -19,6 +19,7 @@ from backend.domain.verdict import gold, win_rate
 from backend.domain.verdict.evidence import Evidence, Point, Resume, Sides
 from backend.domain.verdict.judging import PREFIXES, is_looked_at, judge
 from backend.schemas.metrics.verdicts import RunVerdictAnswer
+from backend.schemas.references import DATA
 from backend.schemas.runs import Series
 from backend.schemas.vocabulary import Method, RunState, Split
 from backend.store.data import snapshots
@@ -35,8 +36,7 @@ _BUCKETS = 250
 _BEGINNING = 100
 # Curves of one run that the rules look at, see `_place`.
 _MOST_CURVES = 500
-# What runs train on, and how many of them a model may have behind it.
-_LEARNED_FROM = ("prompts", "demonstrations", "preferences", "solutions")
+# So many models may lie behind one whose training data are looked for.
 _MOST_ANCESTORS = 8
 
 
@@ -133,7 +133,7 @@ def _learners(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, set[st
         configs: dict[str, Mapping[str, Any]] = {one.id: one.config for one in pairs}
         for run_id, model in models.items():
             config = configs.get(str(model), {})
-            found[run_id] |= {value_at(config, f"{name}.id") for name in _LEARNED_FROM} - {None}
+            found[run_id] |= {value_at(config, f"{name}.id") for name in DATA} - {None}
             models[run_id] = value_at(config, "model.id")
     return found
 

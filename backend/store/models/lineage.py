@@ -13,13 +13,13 @@ from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
 from backend.schemas.models import LineageNode
+from backend.schemas.references import DATA
 from backend.schemas.vocabulary import Method, ModelKind
 from backend.store import record_names
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
 
 MOST_RELATIVES = 500
-_DATA = ("prompts", "demonstrations", "preferences", "solutions")
 
 
 def of_model(session: Session, model: Model, caller: Caller) -> tuple[list[LineageNode], bool]:
@@ -127,7 +127,7 @@ def _node(
 
 
 def _snapshots_of(config: Mapping[str, Any]) -> list[str]:
-    return [one for name in _DATA if (one := id_of(config.get(name)))]
+    return [one for name in DATA if (one := id_of(config.get(name)))]
 
 
 def _reward_models_of(config: Mapping[str, Any]) -> list[str]:
