@@ -104,7 +104,8 @@ _REWARD = (
         name="group/zero_std_fraction",
         group=Group.REWARD,
         title="Zero-variance groups",
-        what="Share of prompts whose responses all have the same reward.",
+        what="Share of the prompts with at least two responses that count whose responses all "
+        "have the same reward.",
         unit="share",
         healthy="Well below 1 where a prompt's responses are its baseline; at 1 such an estimator "
         "learns nothing.",
@@ -154,14 +155,16 @@ _REWARD = (
         name="reward/overlong_penalty",
         group=Group.REWARD,
         title="Over-long penalty",
-        what="Mean penalty for responses near the token limit, with `overlong: penalize`.",
-        healthy="Goes to 0.",
+        what="Mean of what the penalty adds to the weighted sum, 0 or below, with `overlong: "
+        "penalize`.",
+        healthy="Rises to 0.",
     ),
     Metric(
         name="group/reward_std",
         group=Group.REWARD,
         title="Spread within a prompt",
-        what="Mean standard deviation (ddof 1) of the rewards within the responses to a prompt.",
+        what="Mean standard deviation (ddof 1) of the rewards within the responses to a prompt, "
+        "over prompts with at least two that count.",
         healthy="Falls as the policy becomes certain, but not to 0 early.",
     ),
     Metric(
@@ -187,7 +190,7 @@ _KL = (
         group=Group.KL,
         title="KL",
         what="Log-ratio of policy to reference (k1), summed over a response, mean over the "
-        "responses of the step.",
+        "responses of the step; needs `kl.coef` above 0.",
         unit="nats per response",
         healthy="Grows slowly; if it rises steeply with the reward, the policy probably exploits "
         "the reward.",
@@ -207,7 +210,7 @@ _KL = (
         name="kl/token",
         group=Group.KL,
         title="KL per token",
-        what="Mean of k1 over the tokens of the step.",
+        what="Mean of k1 over the tokens of the step; needs `kl.coef` above 0.",
         unit="nats per token",
         healthy="Small and near `kl/k3`; if it stays below 0, sampler and trainer disagree.",
     ),
@@ -215,7 +218,8 @@ _KL = (
         name="kl/k3",
         group=Group.KL,
         title="KL per token, k3",
-        what="Mean of the estimator k3 over the tokens of the step, which is never negative.",
+        what="Mean of the estimator k3, which is never negative, over the tokens of the step; "
+        "needs `kl.coef` above 0.",
         unit="nats per token",
         healthy="Small and near `kl/token`.",
     ),
@@ -325,7 +329,8 @@ _UPDATES = (
         name="approx_kl",
         group=Group.UPDATES,
         title="KL of the update",
-        what="Approximate KL of the policy from the policy that sampled.",
+        what="KL of the policy that sampled from the updated policy, estimated as the mean of "
+        "ratio - 1 - log ratio over tokens.",
         unit="nats per token",
         healthy="0 with one update per rollout; small otherwise.",
     ),
@@ -354,8 +359,8 @@ _UPDATES = (
         name="loss",
         group=Group.UPDATES,
         title="Policy loss",
-        what="The policy loss, with KL and entropy where they are in it; of several updates the "
-        "plain mean.",
+        what="The policy loss, with its KL and entropy terms if it has any; the plain mean if a "
+        "step has several updates.",
         healthy="Says little: near 0 if advantages are whitened. Look at `eval/reward`.",
     ),
 )

@@ -40,8 +40,8 @@ SFT = (
         name="eval/loss",
         group=Group.EVALUATION,
         title="Held-out loss",
-        what="Negative log-likelihood of the held-out responses, at the first and the last step "
-        "and every `eval_every` steps.",
+        what="Negative log-likelihood of the held-out responses, before the first step, every "
+        "`eval_every` steps and after the last.",
         unit="nats per token",
         healthy="Falls and flattens; if it rises while `loss` falls, there are too many epochs.",
         is_key=True,
@@ -99,8 +99,9 @@ REWARD_MODEL = (
         name="eval/calibration_error",
         group=Group.EVALUATION,
         title="Calibration error",
-        what="Gap between sigmoid(r_1 - r_2) and how often the favourite won, by bins of pairs, "
-        "mean over pairs; a tie is half a win.",
+        what="Gap between the predicted probability that the response with the higher score (the "
+        "favourite) wins, sigmoid of the difference in score, and how often it won; by bins of "
+        "pairs, mean over pairs; a tie is half a win.",
         unit="share",
         healthy="Below .05 with a few hundred pairs; if the model is too certain, train fewer "
         "epochs.",

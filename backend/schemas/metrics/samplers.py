@@ -114,16 +114,16 @@ CORRECTNESS = (
     _evaluated(
         "eval/maj@{k}",
         "maj@{k}",
-        "Chance that the most frequent answer of k responses is right; needs a term that reads an "
-        "answer.",
+        "For k from 2 on: chance that the most frequent answer of k responses is right; needs a "
+        "term that reads an answer.",
         "Above pass@1: then the right answer is more frequent than any wrong one.",
         unit="share",
     ),
     _evaluated(
         "eval/bon@{k}",
         "Best of {k}",
-        "Chance that the response that the reward model scores highest among k passes; needs a "
-        "`model` or `process` term.",
+        "For k from 2 on: chance that the response that the reward model scores highest among k "
+        "passes; needs a `model` or `process` term.",
         "Rises with k towards pass@k; where it falls, the reward model is over-optimized.",
         unit="share",
     ),
