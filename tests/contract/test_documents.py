@@ -90,6 +90,14 @@ def test_the_first_commands_that_a_newcomer_copies_are_a_line_each() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_row_of_a_table_is_one_line(document: Path) -> None:
+    # The rest of a row on the next line would be a row of its own.
+    text = re.sub(r"^ *```.*?^ *```", "", document.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+    assert [row for row in re.findall(r"^ *\|.*", text, re.M) if not row.endswith("|")] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_links_of_a_document_lead_somewhere(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     targets = re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", text)
