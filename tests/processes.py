@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -57,7 +58,7 @@ def running(
     command: Sequence[str], env: Mapping[str, str], log: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A process that is asked to end when the block ends, and killed if it does not."""
-    with log.open("wb") as output:
+    with log.open("wb") as output, _hearing_hangups():
         process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -69,6 +70,20 @@ def running(
         )
     with ending(process):
         yield process
+
+
+@contextmanager
+def _hearing_hangups() -> Iterator[None]:
+    """What is started here hears SIGHUP, also if the tests were started with nohup."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 @contextmanager
