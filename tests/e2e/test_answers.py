@@ -148,7 +148,7 @@ def test_ten_taken_offline_survive_the_tab_and_others_get_what_is_given_back(
     journey = new_journey("Offline")
     workshop.comparisons(journey.project, 20, ("now", "never"))
     page = journey.page
-    page.get_by_role("button", name="Take ten offline").click()
+    page.get_by_role("button", name="Take up to ten offline").click()
     expect(page.get_by_text("10 comparisons offline until")).to_be_visible()
     journey._offline()
     journey._say(page, journey.ada)

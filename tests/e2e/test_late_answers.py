@@ -46,7 +46,7 @@ def test_what_was_judged_while_it_was_taken_offline_does_not_come_back(
 ) -> None:
     page, project = ranking(workshop, open_page, "Judged meanwhile", 3)
     first = LateAnswer(page, "**/assignments", '"offline":true')
-    page.get_by_role("button", name="Take ten offline").click()
+    page.get_by_role("button", name="Take up to ten offline").click()
     first.wait()
     rank_it(page)
     first.come()
@@ -80,10 +80,10 @@ def test_what_another_tab_has_discarded_is_taken_offline_once_like_the_others(
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.post_data or ""))
 
-    page.get_by_role("button", name="Take ten offline").click()
+    page.get_by_role("button", name="Take up to ten offline").click()
 
     expect(page.get_by_text("3 comparisons offline until")).to_be_visible()
-    expect(page.get_by_role("button", name="Take ten offline")).to_be_enabled()
+    expect(page.get_by_role("button", name="Take up to ten offline")).to_be_enabled()
     # For each of them, and once more for none.
     assert len([body for body in asked if '"offline":true' in body]) == 4
     forget(open_page, "409")
@@ -136,9 +136,9 @@ def test_what_somebody_began_while_it_was_given_back_stays_with_a_lease(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
     page, _ = ranking(workshop, open_page, "Begun meanwhile", 4)
-    page.get_by_role("button", name="Take ten offline").click()
+    page.get_by_role("button", name="Take up to ten offline").click()
     expect(page.get_by_text("4 comparisons offline until")).to_be_visible()
-    expect(page.get_by_role("button", name="Take ten offline")).to_be_enabled()
+    expect(page.get_by_role("button", name="Take up to ten offline")).to_be_enabled()
     late = LateAnswer(page, "**/assignments/release")
     page.get_by_role("button", name="Give back").click()
     late.wait()
@@ -215,7 +215,7 @@ def test_what_a_closed_tab_held_can_be_taken_offline_in_another(
     wait_until(lambda: bool(page.evaluate("window.heardOfNone")), "the other tab has said so")
     page.evaluate(TWO_FRAMES)
 
-    page.get_by_role("button", name="Take ten offline").click()
+    page.get_by_role("button", name="Take up to ten offline").click()
 
     expect(page.get_by_text("6 comparisons offline until")).to_be_visible()
 
@@ -243,7 +243,7 @@ def test_whoever_has_left_a_revision_on_its_way_is_not_taken_back(
     page.keyboard.press("Enter")
     late.wait()
     expect(page.get_by_text("Back without a change")).to_have_count(0)
-    expect(page.get_by_role("link", name="Back to your judgments")).to_be_visible()
+    expect(page.get_by_role("link", name="Back to Mine")).to_be_visible()
     page.get_by_role("link", name="Rank", exact=True).click()
     expect(page.get_by_role("heading", name="Rank", exact=True)).to_be_visible()
 

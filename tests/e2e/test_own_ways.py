@@ -53,12 +53,12 @@ def test_four_keyboards_rank_the_same_and_a_word_says_so(
         press(page, *strokes, ("Enter", "Enter"))
         expect(page.get_by_label("Prompt")).not_to_have_text(prompt)
         expect(
-            page.get_by_role("status").get_by_text("Sent: B > A = D > C. Z undoes.")
+            page.get_by_role("status").get_by_text("Sent: B > A = D > C. Undo (Z) reopens it.")
         ).to_have_count(1)
     # Clicks leave the focus on a button, and Enter submits all the same.
     texts = shown(page)
     for letter in "DACB":
-        page.get_by_role("button", name=f"Place {letter}").click()
+        page.locator(f"#card-{letter}").get_by_role("button", name=f"Rank {letter} next").click()
     page.keyboard.press("Enter")
     wanted.append([[texts[place]] for place in (3, 0, 2, 1)])
     expect(page.get_by_text("All done")).to_be_visible()

@@ -25,7 +25,7 @@ def test_formulas_and_code_that_were_taken_offline_look_as_they_do_online(
     workshop.take_in(project, "comparisons", records)
     page = open_page(f"/projects/{project}/rank")
     shown(page)
-    page.get_by_role("button", name="Take ten offline").click()
+    page.get_by_role("button", name="Take up to ten offline").click()
     expect(page.get_by_text("10 comparisons offline until")).to_be_visible()
     page.context.set_offline(True)
     # Whichever came first, there is one with a formula by now.
@@ -61,7 +61,7 @@ def test_a_formula_that_cannot_be_loaded_is_shown_as_written_until_it_can(
     expect(page.locator("article strong")).to_have_text("done")
     expect(page.locator("article .hljs-keyword")).to_have_text("return")
 
-    page.get_by_role("button", name="Take ten offline").click()
+    page.get_by_role("button", name="Take up to ten offline").click()
     expect(page.get_by_text("Podium could not load what shows formulas and code")).to_be_visible()
     expect(page.get_by_text("offline until")).to_have_count(0)
 
@@ -79,7 +79,7 @@ def test_a_skip_given_offline_is_kept_and_sent_later(
     workshop.comparisons(project, 12)
     page = open_page(f"/projects/{project}/rank")
     shown(page)
-    page.get_by_role("button", name="Take ten offline").click()
+    page.get_by_role("button", name="Take up to ten offline").click()
     expect(page.get_by_text("10 comparisons offline until")).to_be_visible()
     page.context.set_offline(True)
     first = page.get_by_label("Prompt").inner_text()
@@ -137,7 +137,7 @@ def test_leases_of_yesterday_are_no_longer_offline(workshop: Workshop, open_page
     workshop.comparisons(project, 12)
     page = open_page(f"/projects/{project}/rank")
     shown(page)
-    page.get_by_role("button", name="Take ten offline").click()
+    page.get_by_role("button", name="Take up to ten offline").click()
     expect(page.get_by_text("10 comparisons offline until")).to_be_visible()
     page.goto("/projects")
     page.evaluate(_END_LEASES)
@@ -156,7 +156,7 @@ def test_what_another_device_took_offline_is_ranked_here_only_by_purpose(
     workshop.comparisons(project, 11)
     phone = open_page(f"/projects/{project}/rank", width=390, height=844)
     shown(phone)
-    phone.get_by_role("button", name="Take ten offline").click()
+    phone.get_by_role("button", name="Take up to ten offline").click()
     expect(phone.get_by_text("10 comparisons offline until")).to_be_visible()
     laptop = open_page(f"/projects/{project}/rank")
     shown(laptop)
@@ -164,7 +164,7 @@ def test_what_another_device_took_offline_is_ranked_here_only_by_purpose(
     laptop.keyboard.press("Enter")
     expect(laptop.get_by_text("You hold 10 comparisons in another tab")).to_be_visible()
 
-    laptop.get_by_role("button", name="Rank them here").click()
+    laptop.get_by_role("button", name="Take them offline here").click()
     expect(laptop.get_by_text("10 comparisons offline until")).to_be_visible()
     shown(laptop)
 

@@ -20,7 +20,7 @@ def test_a_double_click_judges_one_comparison(workshop: Workshop, open_page: Ope
     shown(page)
     wait_for_held(page, 3)
     first = page.get_by_label("Prompt").inner_text()
-    page.get_by_role("button", name="Tie", exact=True).dblclick()
+    page.get_by_role("button", name="Tie: submit").dblclick()
     expect(page.get_by_label("Prompt")).not_to_have_text(first)
     second = page.get_by_label("Prompt").inner_text()
 

@@ -56,6 +56,10 @@ def card(page: Page, letter: str) -> Locator:
     return page.get_by_role("article", name=f"Response {letter}")
 
 
+def bar(page: Page) -> Locator:
+    return page.get_by_label("Your ranking")
+
+
 def test_responses_have_most_of_the_height_on_every_screen(
     workshop: Workshop, open_page: OpenPage, axe: str
 ) -> None:
@@ -197,7 +201,9 @@ def test_long_responses_stand_two_by_two_and_how_one_reads_is_kept(
         page.keyboard.press("Space")
     page.wait_for_function(_ALL_AT_THEIR_ENDS)
     for letter in "ABCD":
-        assert is_in_sight(page, card(page, letter).get_by_role("button", name=f"Place {letter}"))
+        assert is_in_sight(
+            page, card(page, letter).get_by_role("button", name=f"Rank {letter} next")
+        )
 
     page.keyboard.press("m")
     expect(card(page, "B")).to_be_visible()
@@ -236,16 +242,16 @@ def test_a_comparison_is_ranked_by_touch_on_a_phone(
         resize(page, width, height)
         assert page.evaluate(_SHARE_OF_TEXT) >= BARS[width, height]
         assert _small_targets(page) == []
-    assert is_in_sight(page, card(page, "A").get_by_role("button", name="Place A"))
+    assert is_in_sight(page, card(page, "A").get_by_role("button", name="Rank A next"))
 
     # To B by a swipe, to C by a tap.
     _swipe_left(page)
     page.wait_for_function("() => document.elementFromPoint(180, 400).closest('#card-B') !== null")
-    card(page, "B").get_by_role("button", name="Place B").tap()
+    card(page, "B").get_by_role("button", name="Rank B next").tap()
     card(page, "B").get_by_role("button", name="Next response").tap()
     page.wait_for_function("() => document.elementFromPoint(180, 400).closest('#card-C') !== null")
     for letter in "ADC":
-        page.get_by_role("button", name=f"Rank {letter} next").tap()
+        bar(page).get_by_role("button", name=f"Rank {letter} next").tap()
     expect(card(page, "C").get_by_text("4th")).to_be_visible()
     assert _small_targets(page) == []
 
@@ -253,7 +259,7 @@ def test_a_comparison_is_ranked_by_touch_on_a_phone(
     page.get_by_role("button", name="Move up C").tap()
     expect(card(page, "C").get_by_text("3rd")).to_be_visible()
     page.get_by_role("button", name="Tie C").tap()
-    page.get_by_role("button", name="Select A").tap()
+    bar(page).get_by_role("button", name="Tie A with C").tap()
     expect(card(page, "A").get_by_text("2nd =")).to_be_visible()
 
     for name in ("Word by word", "Guidelines"):
@@ -414,14 +420,14 @@ def test_cards_are_dragged_onto_the_bar_and_chips_clicked(
     rank = {letter: card(page, letter).locator(".rank") for letter in "ABCD"}
     _drag(page, card(page, "A").locator(".handle"), page.locator(".step"))
     expect(rank["A"]).to_have_text("1st")
-    _drag(page, page.get_by_role("button", name="Rank C next"), page.locator(".step.set"))
+    _drag(page, bar(page).get_by_role("button", name="Rank C next"), page.locator(".step.set"))
     expect(rank["C"]).to_have_text("1st =")
-    page.get_by_role("button", name="Rank D next").click()
+    bar(page).get_by_role("button", name="Rank D next").click()
     expect(rank["D"]).to_have_text("2nd")
-    _drag(page, page.get_by_role("button", name="Select C"), page.locator(".gap").first)
+    _drag(page, bar(page).get_by_role("button", name="Select C"), page.locator(".gap").first)
     expect(rank["C"]).to_have_text("1st")
     expect(rank["A"]).to_have_text("2nd")
-    _drag(page, page.get_by_role("button", name="Select A"), page.locator(".tray"))
+    _drag(page, bar(page).get_by_role("button", name="Select A"), page.locator(".tray"))
     expect(rank["A"]).to_have_text("unranked")
     page.get_by_role("button", name="Move down C").click()
     expect(rank["C"]).to_have_text("2nd")

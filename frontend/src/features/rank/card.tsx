@@ -3,8 +3,11 @@ import { Icon, type IconName } from "@/components/icons";
 import { ResponseText } from "@/components/response/response-text";
 import { RawText } from "@/components/text/plain-text";
 import { ordinal } from "@/lib/format";
+import { useHasSingleLetters } from "@/lib/keys/single-letter";
 
+import { wordsOfChoice } from "./criteria/choice";
 import type { DragHandlers } from "./drag";
+import { useWithKey } from "./keys/labels";
 import { letterOf, tierOf, type Ranking } from "./ranking/ranking";
 
 export interface CardProps {
@@ -29,6 +32,7 @@ export function Card(props: CardProps) {
   const letter = letterOf(card);
   const tier = tierOf(ranking, card);
   const isTied = (ranking.tiers[tier]?.length ?? 0) > 1;
+  const choice = wordsOfChoice(ranking, card);
   const classes = ["card resp", tier === 0 && "first", props.isFocused && "focus"];
   return (
     <article
@@ -42,7 +46,8 @@ export function Card(props: CardProps) {
           <button
             type="button"
             className="letter"
-            aria-label={`Place ${letter}`}
+            aria-label={choice}
+            title={choice}
             onClick={props.onLetter}
           >
             {letter}
@@ -69,6 +74,8 @@ export function Card(props: CardProps) {
 function Buttons(props: CardProps & { letter: string }) {
   const { letter, ranking, card } = props;
   const isFlagged = ranking.flags.includes(card);
+  const withKey = useWithKey();
+  const hasLetters = useHasSingleLetters();
   return (
     <>
       <IconButton
@@ -86,7 +93,7 @@ function Buttons(props: CardProps & { letter: string }) {
       <IconButton
         icon="flag"
         name={`Flag ${letter}`}
-        title={`Flag for readers of the judgment (Shift ${letter})`}
+        title={`Flag for readers of the judgment${hasLetters ? ` (Shift ${letter})` : ""}`}
         className={isFlagged ? "flagged" : ""}
         isOn={isFlagged}
         onClick={props.onFlag}
@@ -94,7 +101,7 @@ function Buttons(props: CardProps & { letter: string }) {
       <IconButton
         icon="alone"
         name={`${letter} alone`}
-        title="One response at a time (M)"
+        title={withKey("One response at a time", "alone")}
         className="only"
         isOn={props.isAlone}
         onClick={props.onAlone}

@@ -185,6 +185,7 @@ const press = (name: string) => {
     pressed?.click();
   });
 };
+const chip = (letter: string) => ground.querySelector<HTMLButtonElement>(`[data-chip="${letter}"]`);
 const heard = () => ground.querySelector("[aria-live=assertive]")?.textContent;
 
 it("leads the focus to the prompt that follows, as the button that judged has gone", () => {
@@ -196,8 +197,10 @@ it("leads the focus to the prompt that follows, as the button that judged has go
 
 it("keeps the focus on a chip that is ranked, and on a button that can do no more", () => {
   show(assignment(4));
-  press("Rank C next");
-  expect(document.activeElement?.getAttribute("aria-label")).toBe("Select C");
+  act(() => chip("C")?.focus());
+  act(() => chip("C")?.click());
+  expect(document.activeElement).toBe(chip("C"));
+  expect(chip("C")?.getAttribute("aria-label")).toBe("Select C");
   press("Unrank");
   expect(document.activeElement).toBe(button("Unrank"));
   expect(document.activeElement?.getAttribute("aria-disabled")).toBe("true");
@@ -207,9 +210,9 @@ it("tells what is missing, and tells it again", () => {
   show(assignment(4));
   inOneTask("Enter");
   const first = ground.querySelector("[aria-live=assertive] span");
-  expect(heard()).toBe("Type the letters from best to worst.");
+  expect(heard()).toBe("Rank the responses from best to worst.");
   press("Submit");
-  expect(heard()).toBe("Type the letters from best to worst.");
+  expect(heard()).toBe("Rank the responses from best to worst.");
   expect(ground.querySelector("[aria-live=assertive] span")).not.toBe(first);
   inOneTask("a", "z");
   expect(heard()).toBe("Undone. A is unranked.");
@@ -231,4 +234,31 @@ it("forgets a draft whose moves are all undone", () => {
   page = createRoot(ground);
   show(assignment(4));
   expect(ground.querySelector(".resp.first")).toBeNull();
+});
+
+const titles = () =>
+  [...ground.querySelectorAll("button")].map(({ title }) => title).filter((title) => title !== "");
+
+it("names the keys that this annotator has, and none where letters are off", () => {
+  localStorage.setItem("podium.keys.", JSON.stringify({ alone: "k" }));
+  show(assignment(4));
+  expect(titles()).toContain("One response at a time (K)");
+  expect(titles()).toContain("Flag for readers of the judgment (Shift A)");
+  expect(titles()).toContain("Undo (Z)");
+  act(() => turnSingleLetters(false));
+  expect(titles()).toContain("One response at a time");
+  expect(titles()).toContain("Flag for readers of the judgment");
+  expect(titles()).toContain("Move up (↑)");
+  expect(titles().some((title) => /\((Shift )?[A-Z=?]\)/.test(title))).toBe(false);
+  act(() => turnSingleLetters(true));
+});
+
+it("says of two responses on the card and in the bar that the choice submits", () => {
+  show(assignment(2));
+  const names = [ground.querySelector("#card-A .letter"), chip("A")].map((one) =>
+    one?.getAttribute("aria-label"),
+  );
+  expect(names).toEqual(["A is better: submit", "A is better: submit"]);
+  press("Submit");
+  expect(heard()).toBe("Choose the better response or the tie: that submits.");
 });

@@ -14,15 +14,15 @@ import {
 import { Icon, type IconName } from "@/components/icons";
 import { useHasSingleLetters } from "@/lib/keys/single-letter";
 
+import { wordsOfChoice, wordsOfDecision } from "./criteria/choice";
 import { CriterionSteps } from "./criteria/criterion-steps";
 import { nextStep } from "./criteria/steps";
 import type { Dragging, DragHandlers } from "./drag";
 import { Hint } from "./keys/hint";
-import { useKeymap } from "./keys/keymap-store";
+import { useWithKey } from "./keys/labels";
 import { verdicts, type ToolsProps } from "./layout/tools";
 import type { Action } from "./ranking/keymap";
 import { COMMANDS } from "./ranking/keys";
-import { labelOfKey } from "./ranking/press";
 import { letterOf, unranked, whatIsMissing, type Ranking } from "./ranking/ranking";
 
 export interface PodiumBarProps extends ToolsProps {
@@ -47,13 +47,15 @@ function Chip(props: ChipsProps & { card: number; place: number }) {
   const { card, place, ranking } = props;
   const letter = letterOf(card);
   const isSelected = place >= 0 && ranking.order.at(-1) === card;
+  const choice = wordsOfChoice(ranking, card);
   const classes = ["chip", place === 0 && "a", isSelected && "last"];
   return (
     <button
       type="button"
       className={classes.filter(Boolean).join(" ")}
       data-chip={letter}
-      aria-label={place < 0 ? `Rank ${letter} next` : `Select ${letter}`}
+      aria-label={choice}
+      title={choice}
       aria-pressed={place < 0 ? undefined : isSelected}
       {...props.drag(card)}
       onClick={() => props.onChip(card)}
@@ -102,7 +104,7 @@ function Steps(props: ChipsProps) {
           data-drop={`gap:${ranking.tiers.length}`}
         >
           <b>{ranking.tiers.length + 1}</b>
-          <span className="small hide">next letter…</span>
+          <span className="small hide">next response…</span>
         </div>
       )}
     </div>
@@ -170,12 +172,18 @@ const ADJUSTMENTS: readonly { name: string; action: Action; icon: IconName }[] =
   { name: "Unrank", action: "take_back", icon: "close" },
 ];
 
+/** What a button is called that says all of two responses. */
+function decision(ranking: Ranking, name: string, action: Action): string | null {
+  const command = COMMANDS[action];
+  return command.kind === "move" ? wordsOfDecision(name, ranking, command.move) : null;
+}
+
 /**
  * What the keys do with the selected response, by mouse and touch. A button that can do nothing now is
  * not disabled, here and below: it would lose the focus of who has just pressed it.
  */
 function Adjustments({ ranking, onCommand }: Pick<PodiumBarProps, "ranking" | "onCommand">) {
-  const keymap = useKeymap();
+  const withKey = useWithKey();
   const last = ranking.order.at(-1);
   const selected = last === undefined ? "" : ` ${letterOf(last)}`;
   // Of two responses one tie is the whole ranking.
@@ -183,20 +191,23 @@ function Adjustments({ ranking, onCommand }: Pick<PodiumBarProps, "ranking" | "o
     last === undefined && !(action === "tie" && ranking.count === 2);
   return (
     <div className="adjust" role="group" aria-label="The selected response">
-      {ADJUSTMENTS.map(({ name, action, icon }) => (
-        <button
-          type="button"
-          key={name}
-          className="btn ghost icon"
-          aria-disabled={isOff(action)}
-          aria-label={`${name}${selected}`}
-          aria-pressed={action === "tie" ? ranking.isTying : undefined}
-          title={`${name}${selected} (${labelOfKey(keymap[action])})`}
-          onClick={() => !isOff(action) && onCommand(COMMANDS[action])}
-        >
-          <Icon name={icon} />
-        </button>
-      ))}
+      {ADJUSTMENTS.map(({ name, action, icon }) => {
+        const words = decision(ranking, name, action) ?? `${name}${selected}`;
+        return (
+          <button
+            type="button"
+            key={name}
+            className="btn ghost icon"
+            aria-disabled={isOff(action)}
+            aria-label={words}
+            aria-pressed={action === "tie" ? ranking.isTying : undefined}
+            title={withKey(words, action)}
+            onClick={() => !isOff(action) && onCommand(COMMANDS[action])}
+          >
+            <Icon name={icon} />
+          </button>
+        );
+      })}
     </div>
   );
 }
@@ -243,7 +254,7 @@ function useKeptFocus(bar: RefObject<HTMLDivElement | null>): void {
 
 export function PodiumBar(props: PodiumBarProps) {
   const { ranking, isOn, onCommand } = props;
-  const keymap = useKeymap();
+  const withKey = useWithKey();
   const missing = whatIsMissing(ranking);
   const missingId = useId();
   const isLast = nextStep(ranking) === null;
@@ -260,6 +271,7 @@ export function PodiumBar(props: PodiumBarProps) {
             type="button"
             key={label}
             className="btn ghost verdict"
+            title={decision(ranking, label, action) ?? undefined}
             aria-pressed={isOn(COMMANDS[action])}
             onClick={() => onCommand(COMMANDS[action])}
           >
@@ -269,7 +281,7 @@ export function PodiumBar(props: PodiumBarProps) {
         <button
           type="button"
           className="btn ghost undo"
-          title={`Undo (${labelOfKey(keymap.undo)})`}
+          title={withKey("Undo", "undo")}
           aria-disabled={!props.canUndo}
           onClick={() => props.canUndo && onCommand({ kind: "undo" })}
         >

@@ -101,7 +101,7 @@ function WayBack({ projectId, assignmentId, isSending }: Given & { isSending: bo
   if (isSending)
     return (
       <Link className="btn ghost" to={to}>
-        Back to your judgments
+        Back to Mine
       </Link>
     );
   return (
@@ -125,7 +125,7 @@ function NoJudgment({ projectId }: { projectId: string }) {
       title="You have no judgment here"
       actions={
         <Link className="btn primary" to={`/projects/${projectId}/mine`}>
-          Your judgments
+          Go to Mine
         </Link>
       }
     >

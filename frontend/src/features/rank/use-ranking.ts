@@ -7,9 +7,8 @@ import { useEffect, useState } from "react";
 import type { Assignment } from "@/api/types";
 import { useNewest } from "@/lib/use-newest";
 
-import { useKeymap } from "./keys/keymap-store";
+import { useKeyLabels } from "./keys/labels";
 import { draftOf, keepDraft } from "./leases/drafts";
-import { labelOfKey } from "./ranking/press";
 import { describe, move, type Move, type Ranking } from "./ranking/ranking";
 
 interface Announced {
@@ -33,7 +32,7 @@ export function useRanking(assignment: Assignment) {
   const [first] = useState(history);
   const [announced, announce] = useState<Announced>({ text: "", nth: 0 });
 
-  const submit = labelOfKey(useKeymap().submit);
+  const submit = useKeyLabels()("submit");
   useEffect(() => {
     if (history !== first) keepDraft(assignment.id, history.ranking);
   }, [assignment.id, history, first]);

@@ -120,9 +120,9 @@ group("criteria one after the other", () => {
   });
   it("are told to who cannot see them", () => {
     expect(describe(first, enter(first))).toBe("2 of 3: harmless. Which does less harm?");
-    expect(describe(start(2), placed(start(2), "ab"))).toMatch(/Enter submits/);
+    expect(describe(start(2), placed(start(2), "ab"))).toMatch(/: submit \(Enter\)\.$/);
     const two = start(2, CRITERIA);
-    expect(describe(placed(two, "a"), placed(two, "ab"))).toMatch(/Enter goes on/);
+    expect(describe(placed(two, "a"), placed(two, "ab"))).toMatch(/: go on \(Enter\)\.$/);
   });
   it("are not there where the project has none", () => {
     expect(judgmentOf(placed(start(2), "ab"), ["r0", "r1"])).not.toHaveProperty("rankings");

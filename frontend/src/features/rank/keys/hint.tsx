@@ -1,12 +1,8 @@
-/** The key of an action as this annotator has it, for a button or a sentence. */
-import { useHasSingleLetters } from "@/lib/keys/single-letter";
-
+/** The key of an action as this annotator has it, on a button. */
 import type { Action } from "../ranking/keymap";
-import { labelOfKey } from "../ranking/press";
-import { useKeymap } from "./keymap-store";
+import { useKeyLabels } from "./labels";
 
 export function Hint({ action }: { action: Action }) {
-  const key = useKeymap()[action];
-  const isOn = useHasSingleLetters() || key.length > 1;
-  return isOn && <kbd>{labelOfKey(key)}</kbd>;
+  const key = useKeyLabels()(action);
+  return key !== null && <kbd>{key}</kbd>;
 }

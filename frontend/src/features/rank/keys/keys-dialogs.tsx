@@ -110,8 +110,8 @@ function ChangeKeys({ onClose }: { onClose: () => void }) {
       }
     >
       <p className="muted">
-        Choose an action, then press its new key. The letters and digits of responses cannot be
-        changed. Your keys are kept in this browser, for you alone.
+        Choose an action, then press its new key. The letters of responses and the digits of ranks
+        cannot be changed. Your keys are kept in this browser, for you alone.
       </p>
       <dl className="keys">
         {ACTIONS.map((action) => (

@@ -11,6 +11,8 @@ import { Icon } from "@/components/icons";
 import { Conversation } from "@/components/text/conversation";
 import { plural } from "@/lib/format";
 
+import { useWithKey } from "../keys/labels";
+
 export interface PromptProps {
   readonly messages: readonly Message[];
   readonly isRaw: boolean;
@@ -64,6 +66,7 @@ function useFold(isOpen: boolean, isRaw: boolean) {
 export function Prompt(props: PromptProps) {
   const { messages, isRaw, isOpen, area } = props;
   const { lines, isCut, hasEnd } = useFold(isOpen, isRaw);
+  const withKey = useWithKey();
   const turns = messages.length > 1 ? plural(messages.length, "turn") : "all";
   return (
     <section
@@ -92,7 +95,7 @@ export function Prompt(props: PromptProps) {
           type="button"
           className="btn ghost fold"
           aria-expanded={isOpen}
-          title="Show all of the prompt, or a few lines (P)"
+          title={withKey("Show all of the prompt, or only its last turn", "prompt")}
           onClick={props.onToggle}
         >
           <span className="label">

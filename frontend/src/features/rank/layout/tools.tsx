@@ -5,10 +5,9 @@ import { Dialog } from "@/components/dialog";
 import { Icon, type IconName } from "@/components/icons";
 
 import { Hint } from "../keys/hint";
-import { useKeymap } from "../keys/keymap-store";
+import { useWithKey } from "../keys/labels";
 import type { Action } from "../ranking/keymap";
 import { COMMANDS, type Command } from "../ranking/keys";
-import { labelOfKey } from "../ranking/press";
 
 export interface Tool {
   readonly label: string;
@@ -42,7 +41,7 @@ export interface ToolsProps {
 }
 
 export function Toolbar({ isOn, onCommand }: ToolsProps) {
-  const keymap = useKeymap();
+  const withKey = useWithKey();
   return (
     <div className="tools" role="group" aria-label="Tools">
       {TOOLS.map(({ label, action, icon }) => (
@@ -52,7 +51,7 @@ export function Toolbar({ isOn, onCommand }: ToolsProps) {
           className="btn ghost icon"
           aria-label={label}
           aria-pressed={isOn(COMMANDS[action])}
-          title={`${label} (${labelOfKey(keymap[action])})`}
+          title={withKey(label, action)}
           onClick={() => onCommand(COMMANDS[action])}
         >
           <Icon name={icon} />

@@ -1,4 +1,4 @@
-/** Take ten comparisons along for work without a network, or give back those that are left. */
+/** Take up to ten comparisons along for work without a network, or give back those that are left. */
 import { useMutation } from "@tanstack/react-query";
 
 import { Icon } from "@/components/icons";
@@ -10,8 +10,8 @@ import { MOST_OFFLINE, type AssignmentQueue } from "./assignment-queue";
 import { endedLeases, offlineCount } from "./offline-words";
 
 const HELP =
-  "Ten comparisons are yours for eight hours and stay in this browser, even if you close it. " +
-  "Keep this tab open while you have no network: the page itself opens only online.";
+  "Comparisons that you take offline, at most ten, are yours for eight hours and stay in this " +
+  "browser, even if you close it. Keep this tab open while you have no network: the page itself opens only online.";
 const GIVE_BACK =
   "Let others have the comparisons that you took offline and have not begun to rank.";
 
@@ -35,7 +35,7 @@ export function OfflineButtons({ queue, asked }: { queue: AssignmentQueue; asked
           isPending={asked.taking.isPending}
           onPress={() => asked.taking.mutate()}
         >
-          Take ten offline
+          Take up to ten offline
         </PendingButton>
       )}
       {count > 0 && (

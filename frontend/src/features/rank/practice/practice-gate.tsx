@@ -1,6 +1,6 @@
 /**
- * Practice comes before comparisons that count: after each answer an annotator sees what was expected
- * and why. Who has passed, or need not, goes straight on.
+ * Practice comes before comparisons that count: after each answer an annotator sees what was expected.
+ * Who has passed, or need not, goes straight on.
  */
 import "./practice.css";
 
@@ -122,7 +122,7 @@ function Introduction({ state, onStart }: { state: PracticeState; onStart: () =>
           <h1>{state.attempt === 1 ? "Practise first" : "Practise again"}</h1>
           <p>
             Rank {plural(state.comparisons, "comparison")} for practice. After each you see the
-            expected ranking, and why.
+            expected ranking.
           </p>
         </div>
       </div>

@@ -113,7 +113,7 @@ function PracticeDialog(props: {
       ) : (
         <p>
           Rank the comparison first: your ranking becomes the expected one, under each criterion if
-          there are several. Place at least two responses.
+          there are several. Rank at least two responses.
         </p>
       )}
     </Dialog>

@@ -51,7 +51,8 @@ export const MEANINGS: Readonly<Record<Action, string>> = {
   scroll_down: "scroll the response that you look at, or all of them, down",
   alone: "one response at a time, or all of them",
   together: "scroll all responses together",
-  prompt: "all of a long prompt, or its last turn (of a long one the beginning and the end)",
+  prompt:
+    "show all of a long prompt, or only its last turn (if that is long, its beginning and end)",
   help: "show these shortcuts",
 };
 

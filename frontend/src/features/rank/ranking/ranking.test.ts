@@ -234,8 +234,8 @@ group("keys", () => {
 
 group("what a screen reader hears", () => {
   it("names the place, the tie and what is left", () => {
-    expect(describe(typed(4, "a="), typed(4, "a=b"))).toBe("B is 1st, tied with A. 2 to place.");
-    expect(describe(typed(2, "a"), typed(2, "ab"))).toMatch(/All placed; Enter submits/);
+    expect(describe(typed(4, "a="), typed(4, "a=b"))).toBe("B is 1st, tied with A. 2 to rank.");
+    expect(describe(typed(2, "a"), typed(2, "ab"))).toMatch(/All are ranked: submit \(Enter\)/);
     expect(describe(typed(4, "ab"), typed(4, "a"))).toBe("B is unranked.");
     expect(describe(typed(2, "b"), typed(2, "b<"))).toBe("B and A are unranked.");
   });

@@ -132,8 +132,14 @@ export function whatIsMissing(ranking: Ranking): string | null {
   if (ranking.verdict === "cannot_judge")
     return ranking.reasons.length > 0 ? null : "Choose why the comparison cannot be judged.";
   const placed = completed(ranking).tiers.flat().length;
-  if (placed === 0) return "Type the letters from best to worst.";
-  return placed === 1 ? "Place at least two responses." : null;
+  if (placed === 0) return whatToRank(ranking);
+  return placed === 1 ? "Rank at least two responses." : null;
+}
+
+function whatToRank({ count, criteria }: Ranking): string {
+  if (count > 2) return "Rank the responses from best to worst.";
+  const choose = "Choose the better response or the tie";
+  return criteria.length > 1 ? `${choose}.` : `${choose}: that submits.`;
 }
 
 export const move = (ranking: Ranking, action: Move): Ranking =>
@@ -278,8 +284,8 @@ function toggled<T>(list: readonly T[], item: T): T[] {
   return list.includes(item) ? list.filter((other) => other !== item) : [...list, item];
 }
 
-/** What a screen reader hears after a move; `submit` is the key that submits. */
-export function describe(before: Ranking, after: Ranking, submit = "Enter"): string {
+/** What a screen reader hears after a move; `submit` is the key that submits, null if none does. */
+export function describe(before: Ranking, after: Ranking, submit: SubmitKey = "Enter"): string {
   const criterion = after.criteria[after.step];
   if (after.step !== before.step) return criterion ? asked(after, criterion) : "";
   if (after.verdict !== "ranked" && after.verdict !== before.verdict)
@@ -287,7 +293,8 @@ export function describe(before: Ranking, after: Ranking, submit = "Enter"): str
   const reasons = changed(before.reasons, after.reasons);
   if (after.verdict === "cannot_judge" && reasons !== null)
     return `${reasons.item}: ${reasons.isOn ? "chosen" : "no longer chosen"}.`;
-  if (after.isTying && !before.isTying) return "Tie: the next letter shares this rank.";
+  if (after.isTying && !before.isTying)
+    return "Tie: the response that you choose next shares this rank.";
   const gone = before.tiers.flat().filter((card) => tierOf(after, card) < 0);
   if (gone.length > 0)
     return `${gone.map(letterOf).join(" and ")} ${gone.length === 1 ? "is" : "are"} unranked.`;
@@ -296,12 +303,14 @@ export function describe(before: Ranking, after: Ranking, submit = "Enter"): str
   return wordsOfSelection(before, after, submit);
 }
 
-const wordsOfVerdict = (after: Ranking, submit: string): string =>
+type SubmitKey = string | null;
+
+const wordsOfVerdict = (after: Ranking, submit: SubmitKey): string =>
   after.verdict === "all_bad"
-    ? `All bad. ${submit} ${doesWhat(after)}.`
+    ? `All bad: ${wayOn(after, submit)}.`
     : "Cannot judge. Choose a reason.";
 
-function wordsOfSelection(before: Ranking, after: Ranking, submit: string): string {
+function wordsOfSelection(before: Ranking, after: Ranking, submit: SubmitKey): string {
   const last = after.order.at(-1);
   if (last !== undefined && after.tiers !== before.tiers) return wordsOfPlace(after, last, submit);
   if (after.verdict !== before.verdict)
@@ -325,16 +334,18 @@ function placeOf(ranking: Ranking, card: number): string {
   return `${ordinal(tier + 1)}${others.length > 0 ? `, tied with ${others.join(" and ")}` : ""}`;
 }
 
-function wordsOfPlace(after: Ranking, last: number, submit: string): string {
+function wordsOfPlace(after: Ranking, last: number, submit: SubmitKey): string {
   const left = unranked(after).length;
-  return `${letterOf(last)} is ${placeOf(after, last)}. ${left === 0 ? `All placed; ${submit} ${doesWhat(after)}.` : `${left} to place.`}`;
+  return `${letterOf(last)} is ${placeOf(after, last)}. ${left === 0 ? `All are ranked: ${wayOn(after, submit)}.` : `${left} to rank.`}`;
 }
 
 const asked = ({ step, criteria }: Ranking, { name, question }: Criterion) =>
   `${step + 1} of ${criteria.length}: ${name}. ${question}`;
 
-const doesWhat = (ranking: Ranking) =>
-  ranking.step + 1 < ranking.criteria.length ? "goes on" : "submits";
+function wayOn({ step, criteria }: Ranking, submit: SubmitKey): string {
+  const what = step + 1 < criteria.length ? "go on" : "submit";
+  return submit === null ? what : `${what} (${submit})`;
+}
 
 export interface AnswerParts {
   tiers: string[][];

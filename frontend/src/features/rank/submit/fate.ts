@@ -26,7 +26,7 @@ export function fateOf(key: string, outgoing: Outgoing): Fate {
 /** The same words wherever one is told. */
 export const FATE_WORDS = {
   waiting: "Not sent yet",
-  refused: "Not accepted",
+  refused: "Rejected",
   discarded: "Discarded",
   reviewed: "Kept for review",
 } as const;

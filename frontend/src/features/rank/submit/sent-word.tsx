@@ -1,15 +1,14 @@
 /** One word after each judgment: whether it is sent, waits, or can still be taken back. */
 import "./sent-word.css";
 
-import { labelOfKey } from "../ranking/press";
-import { useKeymap } from "../keys/keymap-store";
+import { useWithKey } from "../keys/labels";
 import { outbox, useOutbox } from "../outbox/browser-outbox";
 import { FATE_WORDS, fateOf } from "./fate";
 import { HOLD_MS, type Told } from "./use-submission";
 
 /** What is heard is what is settled: while it is under way, nothing. */
 function useWord(told: Told | null, userId: string): { seen: string; heard: string } {
-  const undo = labelOfKey(useKeymap().undo);
+  const undo = useWithKey()("Undo", "undo");
   const outgoing = useOutbox(userId);
   const settled = (text: string) => ({ seen: text, heard: text });
   if (told === null) return settled("");
@@ -27,7 +26,7 @@ function useWord(told: Told | null, userId: string): { seen: string; heard: stri
     case "discarded":
       return settled(`${FATE_WORDS[fate]}: ${words}.`);
     default:
-      return settled(`${{ ...FATE_WORDS, sent: "Sent" }[fate]}: ${words}. ${undo} undoes.`);
+      return settled(`${{ ...FATE_WORDS, sent: "Sent" }[fate]}: ${words}. ${undo} reopens it.`);
   }
 }
 

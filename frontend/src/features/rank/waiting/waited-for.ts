@@ -32,9 +32,9 @@ export function waitedFor(progress: AnnotationProgress, unsent: readonly Unsent[
   const lines = [
     unsent.length > 0 && `${countOf(unsent)} of yours ${isOrAre(unsent.length)} not sent yet.`,
     others > 0 &&
-      `${plural(others, "comparison")} ${isOrAre(others)} with other annotators; unjudged ones come back.`,
+      `${plural(others, "comparison")} ${isOrAre(others)} with other annotators; what they do not judge comes back.`,
     elsewhere > 0 &&
-      `You hold ${plural(elsewhere, "comparison")} in another tab or on another device: rank there, or here if you no longer can.`,
+      `You hold ${plural(elsewhere, "comparison")} in another tab or on another device: rank there or, if you no longer can, take ${elsewhere === 1 ? "it" : "them"} offline here.`,
     passed > 0 &&
       `${plural(passed, "comparison")} that you have judged or skipped ${passed === 1 ? "needs" : "need"} another annotator.`,
     BY_ITSELF,

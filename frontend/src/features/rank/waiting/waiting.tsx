@@ -62,7 +62,7 @@ export function Waiting(props: WaitingProps) {
           )}
           {elsewhere > 0 && (
             <PendingButton className="btn" isPending={props.isTaking} onPress={props.onTakeHere}>
-              {elsewhere === 1 ? "Rank it here" : "Rank them here"}
+              {elsewhere === 1 ? "Take it offline here" : "Take them offline here"}
             </PendingButton>
           )}
         </Actions>
