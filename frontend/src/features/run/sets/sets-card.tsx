@@ -12,7 +12,7 @@ import { Failure } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { intervalText, number, plural } from "@/lib/format";
 
-import { barsOf, brokenDown, keysOf, measureOf, shownMetrics } from "./sets-rows";
+import { barsOf, brokenDown, isPlain, keysOf, measureOf, shownMetrics } from "./sets-rows";
 
 const HEIGHT = 240;
 
@@ -30,10 +30,6 @@ export function useShownMetrics(run: Run): ReadonlySet<string> {
   const sets = useRunSets(run).data?.sets;
   return run.method === "evaluate" && sets !== undefined ? shownMetrics(sets) : NONE;
 }
-
-/** Whether its own held-out prompts are all that a run has measured: its charts say as much. */
-const isPlain = (run: Run, { sets }: RunSets): boolean =>
-  run.method !== "evaluate" && sets.every((set) => set.name === "");
 
 export function SetsCard({ run }: { run: Run }) {
   const query = useRunSets(run);

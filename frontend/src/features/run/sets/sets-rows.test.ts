@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { RunSets } from "@/api/types";
 
-import { barsOf, brokenDown, keysOf, shownMetrics } from "./sets-rows";
+import { barsOf, brokenDown, isPlain, keysOf, shownMetrics } from "./sets-rows";
 
 const measure = (name: string, value: number, metric = `eval/${name}`) => ({
   measure: name,
@@ -48,4 +48,16 @@ describe("the sets of a run", () => {
     expect(brokenDown(SETS, "people")).toEqual(["pass@1"]);
     expect(shownMetrics(SETS.sets).has("eval/pass@1/people.10")).toBe(true);
   });
+});
+
+it("is plain where a training run has neither a named set nor parts", () => {
+  const own = (parts: readonly (readonly [string, number])[]) => ({
+    ...SETS,
+    sets: [{ ...set("held-out", parts), name: "" }],
+  });
+  const policy = { method: "policy_gradient" } as const;
+  expect(isPlain(policy, own([]))).toBe(true);
+  expect(isPlain(policy, own([["2", 0.9]]))).toBe(false);
+  expect(isPlain(policy, { ...SETS, sets: [set("named", [])] })).toBe(false);
+  expect(isPlain({ method: "evaluate" }, own([]))).toBe(false);
 });

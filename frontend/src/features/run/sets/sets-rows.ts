@@ -1,5 +1,5 @@
 /** What a run has measured on its sets, as rows and bars. Pure. */
-import type { MeasuredSet, RunSets, SetMeasure } from "@/api/types";
+import type { MeasuredSet, Run, RunSets, SetMeasure } from "@/api/types";
 import { COLOURS } from "@/charts/colours";
 import type { Bar, BarSeries } from "@/charts/bars/places";
 
@@ -28,6 +28,10 @@ export const keysOf = ({ sets }: RunSets): readonly string[] => [
     ),
   ),
 ];
+
+/** Whether a run's own prompts, as a whole, are all that it has measured: its charts say as much. */
+export const isPlain = ({ method }: Pick<Run, "method">, found: RunSets): boolean =>
+  method !== "evaluate" && found.sets.every((set) => set.name === "") && keysOf(found).length === 0;
 
 /** Measures that the parts of any set have, in the order of the table. */
 export function brokenDown({ measures, sets }: RunSets, key: string): readonly string[] {
