@@ -126,7 +126,7 @@ export function BulkBar(props: {
             />
           )}
           <button type="button" className="btn ghost" onClick={clear}>
-            Clear
+            Choose none
           </button>
           {!isOfDialog && <RefusedChange asked={change} runs={runs} />}
           <Refused

@@ -11,6 +11,9 @@ const keys: RunKeys = {
   tags: ["baseline", "two words"],
   fields: [
     { name: "state", about: "where it stands", operators: [":", "!="], choices: ["queued", "running"] },
+    { name: "verdict", about: "its verdict", operators: [":", "!="], choices: [
+      "stalled", "inflated", "collapsed", "at_chance", "worse", "hacked",
+    ] },
     { name: "tag", about: "a tag", operators: [":", "!=", "~"], choices: [] },
     { name: "step", about: "the step", operators: number, choices: [] },
     { name: "archived", about: "in the archive", operators: [":", "!="], choices: ["yes", "no"] },
@@ -26,7 +29,7 @@ const offered = (text: string, caret = text.length) =>
 
 describe("what is offered", () => {
   it.each([
-    ["", ["state:", "tag:", "step", "archived:", "config.", "best.", "metric."]],
+    ["", ["state:", "verdict:", "tag:", "step", "archived:", "config.", "best.", "metric."]],
     ["st", ["state:", "step"]],
     ["-st", ["state:", "step"]],
     ["(state:running OR ta", ["tag:"]],
@@ -42,11 +45,27 @@ describe("what is offered", () => {
     ["tag:two", ['"two words"']],
     ['tag:"two', ['"two words"']],
     ["archived:", ["yes", "no", "any"]],
+    ["verdict:hack", ["hacked"]],
+    ["verdict:CLEAR", ["stalled"]],
+    ["verdict:infl", ["inflated", "hacked"]],
+    ["verdict:inflated", []],
+    ["verdict!=not", ["at_chance"]],
     ["config.kl.coef>", []],
     ['"a state:', []],
     ["nothing:", []],
   ])("%s", (text, expected) => {
     expect(offered(text).slice(0, expected.length || 99)).toEqual(expected);
+  });
+
+  it("tells what verdicts are called in the table, where that is not their value", () => {
+    const { options } = complete("verdict:", 8, known);
+    const about = Object.fromEntries(options.map((one) => [one.insert, one.about]));
+    expect(about).toMatchObject({
+      stalled: "no clear change",
+      inflated: "length inflated",
+      collapsed: "",
+      hacked: "over-optimized, or length inflated",
+    });
   });
 
   it("is about the term at the caret", () => {
@@ -92,6 +111,7 @@ it.each([
   ["state:running", true],
   ["state:running ", true],
   ["state:runn", false],
+  ["verdict:worse", true],
   ["sta", false],
   ["state:running config.k", false],
   ["baseline", true],

@@ -1,5 +1,6 @@
 /** What may come next in a filter; pure. The server reads the filter, this only helps to write it. */
 import type { RunKeys } from "@/api/types";
+import { wordsOfVerdictValue } from "@/components/verdict-words";
 
 export interface Suggestion {
   /** What stands in the text afterwards, instead of the characters from `from` to the caret. */
@@ -107,9 +108,20 @@ function valuesLike(key: string, operator: string, part: string, known: Known): 
       : field.name === "archived"
         ? [{ insert: "any", about: "archived or not" }]
         : [];
-  const values = said.map((value) => ({ insert: asValue(value), about: "" }));
+  const values = said.map((value) => ({
+    insert: asValue(value),
+    about: key === "verdict" ? wordsOfVerdictValue(value) : "",
+  }));
   const bare = part.replace(/^"/, "");
-  return ranked(bare, [...values, ...special], ({ insert }) => insert.replace(/^"/, ""));
+  const written = ranked(bare, [...values, ...special], ({ insert }) => insert.replace(/^"/, ""));
+  return said.includes(bare) ? written : [...written, ...meaning(bare, values, written)];
+}
+
+/** Values that are not written so, but mean it: "clear" finds the verdict "no clear change". */
+function meaning(part: string, values: Suggestion[], found: readonly Suggestion[]): Suggestion[] {
+  if (part === "") return [];
+  const others = values.filter((one) => one.about !== "" && !found.includes(one));
+  return ranked(part, others, ({ about }) => about);
 }
 
 /** Those that begin with the part come before those that have it elsewhere. */

@@ -17,11 +17,11 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 
 const KEYS: readonly (readonly [string, string])[] = [
   ["/", "Go to the filter"],
-  ["J K", "Next or previous run; with Shift, select it, too"],
-  ["X", "Select or deselect the run; Shift and a click select a range"],
+  ["J K", "Next or previous run; with Shift, choose it, too"],
+  ["X", "Choose the run, or undo that; Shift and a click choose a range"],
   ["Enter", "Open the run"],
   ["E", "Edit its name and tags"],
-  ["Escape", "Clear the selection"],
+  ["Escape", "Choose none"],
   ["?", "Open this help"],
 ];
 
@@ -30,9 +30,9 @@ export function FilterHelp({ projectId, onClose }: { projectId: string; onClose:
   return (
     <Dialog title="Filters and keys" onClose={onClose} className="filter-help">
       <p className="small muted">
-        Terms separated by spaces must all be true. A comparison with a value that a run does not
-        have is false; <code>key:none</code> finds runs without a value, <code>key:any</code> those
-        with one. docs/filters.md has the whole language.
+        Terms separated by spaces must all be true. A condition on a value that a run does not have
+        is false; <code>key:none</code> finds runs without a value, <code>key:any</code> those with
+        one. docs/filters.md has the whole language.
       </p>
       <dl>
         {EXAMPLES.map(([text, meaning]) => (
