@@ -39,7 +39,7 @@ def test_the_best_answers_of_a_run_become_a_snapshot(
 ) -> None:
     project, run = answered
     page = open_page(f"/projects/{project}/runs/{run}/checkpoints")
-    results = page.locator("section").filter(has=page.get_by_role("heading", name="Results"))
+    results = page.locator("section").filter(has=page.get_by_role("heading", name="Files"))
     with page.expect_download() as download:
         results.get_by_role("link", name="responses.jsonl").click()
     lines = download.value.path().read_text(encoding="utf-8").splitlines()

@@ -339,25 +339,25 @@ def test_a_checkpoint_is_pinned_by_keyboard_and_let_go_again(
     workshop.wait_for_run(run, "succeeded")
     page = open_page(f"/projects/{project}/runs/{run}/checkpoints", width=390)
     pin = page.get_by_role("button", name="Pin step 4", exact=True)
-    expect(pin).to_have_attribute("aria-pressed", "false")
+    unpin = page.get_by_role("button", name="Unpin step 4", exact=True)
 
     pin.focus()
     page.keyboard.press("Enter")
 
-    expect(pin).to_have_attribute("aria-pressed", "true")
+    expect(unpin).to_have_text("Unpin")
     listed = workshop.get(f"/runs/{run}/checkpoints")["items"]
     assert [(one["step"], one["is_pinned"]) for one in listed] == [
         (2, False), (4, True), (6, False)
     ]  # fmt: skip
     # Who pressed it by keyboard can press it again.
-    expect(pin).to_be_focused()
+    expect(unpin).to_be_focused()
     page.evaluate(REFUSE, "/unpin")
     page.keyboard.press("Enter")
     refusal = page.get_by_role("alert")
     expect(refusal).to_contain_text("The store is away.")
     page.evaluate("window.refused = null")
     refusal.get_by_role("button", name="Try again").press("Enter")
-    expect(pin).to_have_attribute("aria-pressed", "false")
+    expect(pin).to_have_text("Pin")
     expect(refusal).to_have_count(0)
 
 

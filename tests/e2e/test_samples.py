@@ -64,7 +64,7 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
     page.get_by_role("searchbox", name="Search prompts").fill("no numb")
     expect(page.get_by_text("No numbers")).to_be_visible()
     expect(page.get_by_text("highest reward")).to_have_count(0)
-    for text in ("not passed", "math: 41 is not the reference", "Reference: 42", '"level": 3'):
+    for text in ("not passed", "math: 41 is not the reference", "Ground truth: 42", '"level": 3'):
         expect(page.get_by_text(text.replace('"', ""))).to_be_visible()
 
     page.get_by_role("searchbox", name="Search prompts").fill("")
@@ -79,7 +79,7 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
     expect(known.get_by_role("listitem").filter(has_text="of 1 judgment")).to_have_count(1)
     steps.nth(0).check()
     steps.nth(2).check()
-    page.get_by_role("button", name="Send 2 responses to ranking").click()
+    page.get_by_role("button", name="Put 2 responses up for ranking").click()
     expect(page.get_by_role("status").filter(has_text="wait to be ranked")).to_be_visible()
     assert len(workshop.get(f"/projects/{project}/comparisons", prompt_id=prompt)["items"]) == 2
 

@@ -15,7 +15,7 @@ const TITLES: Readonly<Record<string, string>> = {
   metric_count: "Too many metrics",
   metric_name: "Invalid metric name",
   no_heldout: "No held-out prompts",
-  no_reference: "Prompts without a reference",
+  no_reference: "Prompts without a ground truth",
   non_finite_metric: "Metrics that are not finite",
   other_prompt: "Sampled after another prompt",
   other_text: "Token ids that differ from the text",

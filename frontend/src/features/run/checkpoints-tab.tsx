@@ -84,12 +84,11 @@ export function CheckpointsTab({ run }: { run: Run }) {
                     <>
                       <td>
                         <PendingButton
-                          aria-pressed={one.is_pinned}
-                          aria-label={`Pin step ${one.step}`}
+                          aria-label={`${one.is_pinned ? "Unpin" : "Pin"} step ${one.step}`}
                           isPending={pins.isPending}
                           onPress={() => pins.mutate(one)}
                         >
-                          <Icon name="pin" /> Pin
+                          <Icon name="pin" /> {one.is_pinned ? "Unpin" : "Pin"}
                         </PendingButton>
                       </td>
                       <td>
@@ -111,14 +110,14 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Refused asked={pins} />
         {run.pruned_at === null && (
           <p className="card-title small muted">
-            {bestElsewhere(run)} Podium keeps the {newestKept(run)}, the latest one whose evaluation
-            was the best up to its step, those that a clone will start from, and pinned ones. Pinned
-            checkpoints stay even when an archived run is pruned.
+            {bestElsewhere(run)} Podium keeps the {newestKept(run)}, the latest one that had the
+            best evaluation so far when it was saved, those that a clone will start from, and pinned
+            ones. Pinned checkpoints stay even when an archived run is pruned.
           </p>
         )}
       </section>
       <section className="card">
-        <h2 className="card-title">Results</h2>
+        <h2 className="card-title">Files</h2>
         {run.output_model_ids.map((id) => (
           <p className="card-title" key={id}>
             <TrainedModel run={run} id={id} />

@@ -99,7 +99,7 @@ export function noMetrics(run: Run): string {
 }
 
 const ENDS: Partial<Record<Run["state"], string>> = {
-  succeeded: "The run finished without a line.",
+  succeeded: "The run finished without printing a line.",
   cancelled: "The run was cancelled before it printed a line.",
 };
 
@@ -107,7 +107,7 @@ const ENDS: Partial<Record<Run["state"], string>> = {
 export function noLog(run: Run): string {
   if (run.error !== null)
     return `The run ended before its trainer printed a line. ${above(run.error)}`;
-  return ENDS[run.state] ?? "The run ended without a line.";
+  return ENDS[run.state] ?? "The run ended without printing a line.";
 }
 
 /** Why a run has left no files. */

@@ -13,6 +13,7 @@ import { zoomParam } from "@/components/chart/window";
 import { Empty, Failure, Skeleton } from "@/components/states";
 import { onAxis, useView } from "@/features/run/view";
 import { useGo } from "@/lib/address/use-go";
+import { trainingReward } from "@/components/metrics/training-reward";
 
 import { CurveCard } from "./chart/curve-card";
 import { rangeOf } from "./layout";
@@ -78,8 +79,9 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
     return (
       <section className="card">
         <Empty icon="runs" title="No reward and KL to compare">
-          This chart needs the metrics reward/mean and kl/response. policy_gradient runs report both
-          from the first step. With kl.coef 0 only evaluations on held-out prompts measure the KL.
+          This chart needs a reward and a KL of the same step: from training {trainingReward([run])}{" "}
+          and kl/response, or from evaluations eval/reward and kl/exact. With kl.coef 0 training
+          measures no KL; only evaluations on held-out prompts do.
         </Empty>
       </section>
     );

@@ -179,7 +179,13 @@ function RunDuration({ run }: { run: Run }) {
     );
   const since = new Date(run.started_at).toLocaleString();
   return (
-    <span title={`First started ${since}. Waits between attempts do not count.`}>
+    <span
+      title={
+        run.attempt > 1
+          ? `First started ${since}. A duration is that of the last attempt alone.`
+          : `Started ${since}.`
+      }
+    >
       {timeWords(run, run.started_at, now)}
     </span>
   );

@@ -54,6 +54,16 @@ function EndOfLog({ run, isAll }: { run: Run; isAll: boolean }) {
   );
 }
 
+/** Which attempt printed a line; heard where another one begins. */
+function Attempt({ number, isNew }: { number: number; isNew: boolean }) {
+  return (
+    <span className="n" title={`Attempt ${number}`} aria-hidden={!isNew}>
+      <span className="sr-only">Attempt </span>
+      {number}
+    </span>
+  );
+}
+
 function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
   const mayGrow = mayMoveOn(run.state);
   const [filter, setFilter] = useState("");
@@ -73,6 +83,7 @@ function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
         .slice(-MOST_SHOWN),
     [lines, wanted],
   );
+  const hasAttempts = lines.some((line) => line.attempt !== lines[0]?.attempt);
   useEffect(() => {
     if (isFollowing && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
   }, [shown, isFollowing]);
@@ -120,15 +131,18 @@ function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
         aria-label="Log"
         onScroll={onScroll}
       >
-        {shown.map((line) => (
+        {shown.map((line, place) => (
           <div key={line.number} className={line.stream}>
-            <span className="n">{line.attempt}</span>
+            {hasAttempts && (
+              <Attempt number={line.attempt} isNew={shown[place - 1]?.attempt !== line.attempt} />
+            )}
             <code>{plain(line.text)}</code>
           </div>
         ))}
       </div>
       <footer className="small faint">
         <EndOfLog run={run} isAll={shown.length === lines.length} />
+        {hasAttempts && " The number before a line is its attempt."}
       </footer>
     </section>
   );

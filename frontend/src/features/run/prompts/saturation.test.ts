@@ -37,15 +37,15 @@ describe("a prompt is saturated", () => {
 describe("what saturated means", () => {
   it("is told by the times a prompt was sampled while each step has a column", () => {
     expect(ruleOf("passed", 1)).toBe(
-      "Saturated: from some step on, at least 90 % of the prompt's responses passed each time it was sampled, at least twice.",
+      "Saturated: from some step on, at least 90 % of the prompt's responses passed each time it was sampled, and it was sampled at least twice.",
     );
   });
   it("is told by columns where one pools several steps, and by the scores that are shown", () => {
     expect(ruleOf("passed", 4)).toBe(
-      "Saturated: from some step on, at least 90 % of the prompt's responses passed in each column in which it was sampled, in at least two.",
+      "Saturated: from some step on, at least 90 % of the prompt's responses passed in each column in which it was sampled, and there were at least two of these.",
     );
     expect(ruleOf("score", 4)).toBe(
-      "Saturated: from some step on, the prompt's mean score was in the top tenth of the range of the scores shown here in each column in which it was sampled, in at least two.",
+      "Saturated: from some step on, the prompt's mean score was in the top tenth of the range of the scores shown here in each column in which it was sampled, and there were at least two of these.",
     );
   });
 });

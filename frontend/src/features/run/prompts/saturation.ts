@@ -54,8 +54,8 @@ export function ruleOf(measure: Measure, width: number): string {
       : "the prompt's mean score was in the top tenth of the range of the scores shown here";
   const when =
     width > 1
-      ? "in each column in which it was sampled, in at least two"
-      : "each time it was sampled, at least twice";
+      ? "in each column in which it was sampled, and there were at least two of these"
+      : "each time it was sampled, and it was sampled at least twice";
   return `Saturated: from some step on, ${what} ${when}.`;
 }
 

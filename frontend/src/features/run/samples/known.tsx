@@ -28,7 +28,7 @@ export function Known({ sample }: { sample: Sample }) {
     <>
       {sample.reference != null && (
         <p className="small plain" dir="auto">
-          <span className="faint">Reference: </span>
+          <span className="faint">Ground truth: </span>
           <PlainText text={sample.reference} />
         </p>
       )}

@@ -28,7 +28,7 @@ export function PromptRankings({ projectId, promptId, samples }: PromptRankingsP
           items.length === 0 ? (
             <p className="small faint">
               None.
-              {mayChange && " Send responses to ranking, or import comparisons of this prompt."}
+              {mayChange && " Put responses up for ranking, or import comparisons of this prompt."}
             </p>
           ) : (
             <ol>

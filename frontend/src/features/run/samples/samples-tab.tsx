@@ -23,7 +23,7 @@ function unshadedBecause(run: Run): string {
   const log = run.config["log"] as { tokens?: string } | undefined;
   if (run.method !== "policy_gradient") return "";
   if (log?.tokens === "none") return "log.tokens is none: no token values were logged.";
-  return "Token values were logged for the tagged samples only; `log.tokens: all` logs them for each.";
+  return "This sample was logged without token values; `log.tokens: all` logs them for every sample.";
 }
 
 function askedOf(search: URLSearchParams): AskedSamples {
@@ -43,7 +43,7 @@ function Legend({ shading }: { shading: Shading }) {
   return (
     <p className="small faint legend">
       {MEANINGS[shading.shade]}
-      {shading.scale > 0 && ` Colours are full at ±${number(shading.scale)}.`}
+      {shading.scale > 0 && ` Values of ±${number(shading.scale)} and beyond have the full colour.`}
     </p>
   );
 }

@@ -17,7 +17,7 @@ type Numbers = readonly (number | null)[] | null;
 /** What each shade says of a token, for the line under the toolbar. */
 export const MEANINGS: Record<Shade, string> = {
   change: "How much the updates of this step raised the log-probability of a token, in nats.",
-  advantage: "How much better than expected a token counts in the update.",
+  advantage: "How much better the outcome after a token was than expected.",
   kl: "Log-probability of a token less that under the reference, in nats.",
   entropy: "How undecided the policy was at a token, in nats.",
   logp: "Log-probability of a token under the policy before the update, in nats.",

@@ -156,10 +156,12 @@ function Ranking(props: { run: Run; chosen: readonly number[]; onSent: () => voi
     <div className="row ranking">
       {canBeSent ? (
         <PendingButton isPending={sent.isPending} onPress={() => sent.mutate(chosen)}>
-          Send {plural(chosen.length, "response")} to ranking
+          Put {plural(chosen.length, "response")} up for ranking
         </PendingButton>
       ) : (
-        <span className="small faint">Choose 2 to {MOST} responses to send them to ranking.</span>
+        <span className="small faint">
+          Choose 2 to {MOST} responses to put them up for ranking.
+        </span>
       )}
       {sent.data !== undefined && chosen.length === 0 && (
         <span className="small" role="status">

@@ -33,8 +33,8 @@ export function MarkerLegend({ counts, hidden, toggle }: Markers) {
         </button>
       ))}
       <span className="small faint wide">
-        A number counts the markers at one place; +2 means two more, of mixed kinds. Click to zoom
-        in.
+        On a chart, a number counts the markers of one kind at one place; +2 means two more than the
+        sign shows, of several kinds. Click to zoom in.
       </span>
     </div>
   );
