@@ -50,8 +50,8 @@ def test_people_decide_between_two_runs(workshop: Workshop, open_page: OpenPage,
     page = open_page(f"/projects/{project}/compare?runs={good},{bad}")
     card = page.get_by_role("region", name="By people")
     expect(card.get_by_text("Nobody has judged a pair of these runs yet.")).to_be_visible()
-    card.get_by_role("button", name=f"Let people rank {PROMPTS} pairs").click()
-    expect(card.get_by_role("status")).to_have_text(f"{PROMPTS} pairs put up.")
+    card.get_by_role("button", name=f"Put {PROMPTS} pairs up for ranking").click()
+    expect(card.get_by_role("status")).to_have_text(f"{PROMPTS} pairs were put up for ranking.")
     expect(card.get_by_role("button")).to_have_count(0)
 
     rank_all(workshop, project, PROMPTS)

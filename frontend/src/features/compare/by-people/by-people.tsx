@@ -90,13 +90,14 @@ function PutUp({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Run 
     <div className="row">
       {wanted > 0 && (
         <PendingButton isPending={asked.isPending} onPress={() => asked.mutate(wanted)}>
-          Let people rank {plural(wanted, "pair")}
+          Put {plural(wanted, "pair")} up for ranking
         </PendingButton>
       )}
       {found.put_up > 0 && <Link to={`/projects/${ours.project_id}/rank`}>Rank</Link>}
       {asked.data !== undefined && (
         <span className="small" role="status">
-          {plural(asked.data.created, "pair")} put up.
+          {plural(asked.data.created, "pair")} {asked.data.created === 1 ? "was" : "were"} put up
+          for ranking.
         </span>
       )}
       <Refused asked={asked} />

@@ -39,7 +39,7 @@ export function legendOf(groups: readonly GroupCurve[], axis: Axis): string {
     ? "A group of fewer than three seeds has a line for each run and no mean."
     : "";
   const many = sizes.some((size) => size >= FEWEST_FOR_MEAN)
-    ? `Thick: the ${estimatorOf(own.filter((one) => fullSize(one) >= FEWEST_FOR_MEAN))} of the seeds with its 95 % interval; dashed with rings where some seeds have no value, because they ended or are not there yet; thin: single runs.`
+    ? `Thick: the ${estimatorOf(own.filter((one) => fullSize(one) >= FEWEST_FOR_MEAN))} of the seeds with its 95 % interval; dashed with rings where some seeds have no value, because they have ended or have not got that far; thin: single runs.`
     : "";
   const joined =
     axis !== "step" && many !== ""
