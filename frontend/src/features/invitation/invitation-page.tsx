@@ -29,7 +29,7 @@ const AS: Readonly<Record<Role, string>> = {
 
 const WHAT_THEY_DO: Readonly<Record<Role, string>> = {
   annotator: "You read what a model has answered and rank the answers from best to worst.",
-  viewer: "You see everything in the project and change nothing.",
+  viewer: "You see the project's data, runs and models, and change nothing.",
   researcher: "You run the project: its people, its data, its models and runs.",
   admin: "You administer the whole service.",
 };

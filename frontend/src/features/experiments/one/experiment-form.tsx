@@ -39,7 +39,7 @@ const SHORT_TEXTS: readonly (readonly [keyof Texts, TextField])[] = [
     "conclusion",
     {
       label: "Conclusion",
-      hint: "What do you know now? Markdown. An experiment without one is open.",
+      hint: "What do you know now? Markdown works. An experiment without a conclusion is open.",
       rows: 3,
       most: 5000,
     },

@@ -292,4 +292,4 @@ const removeQuestion = ({ name }: Member) =>
   `Remove ${name} from this project? The judgments stay; the account and other projects are not touched.`;
 
 const deactivateQuestion = ({ name }: Member) =>
-  `Deactivate ${name} in the whole service? Browsers, keys and invitations of this person end at once. The judgments stay.`;
+  `Deactivate ${name} in the whole service? ${name} is signed out everywhere, and this person's keys and the invitations that they made stop working at once. The judgments stay.`;

@@ -7,6 +7,7 @@ export const WHAT_ROLES_DO: Readonly<Record<Role, string>> = {
   annotator:
     "Ranks comparisons; sees the guidelines, but no models, no runs and no judgments of others.",
   researcher: "Runs the project: people, data, models and runs; ranks, too.",
-  viewer: "Sees everything in the project; changes and ranks nothing.",
+  viewer:
+    "Sees the project's data, runs and models, but not who judged what, nor its settings; changes and ranks nothing.",
   admin: "Administers the whole service: all projects, all people, all keys.",
 };

@@ -18,7 +18,7 @@ export function Explanation({ projectId, item }: { projectId: string; item: Prac
     <div className="explanation">
       {isSaid ? <Markdown text={item.explanation} /> : <p className="muted">No explanation.</p>}
       <button type="button" className="btn ghost" onClick={() => setOpen(true)}>
-        {isSaid ? "Change the explanation" : "Explain"}
+        {isSaid ? "Change the explanation" : "Write an explanation"}
       </button>
     </div>
   );

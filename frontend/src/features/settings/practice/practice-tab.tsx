@@ -69,8 +69,9 @@ function Bar({ project }: { project: Project }) {
           </span>
         </span>
         <span className="hint">
-          Annotators rank the practice comparisons before their first comparison, and see after each
-          what was expected and why. Annotators who have passed stay passed; the others try again.
+          Annotators rank the practice comparisons before their first comparison, and see the
+          expected ranking after each, with your explanation if you wrote one. Annotators who have
+          passed stay passed; the others try again.
         </span>
       </div>
       <Refused asked={saving} />

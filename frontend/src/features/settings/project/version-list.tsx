@@ -18,7 +18,7 @@ export function VersionList({ projectId }: { projectId: string }) {
         {({ items }) =>
           items.length === 0 ? (
             <Empty icon="guidelines" title="No guidelines yet">
-              What you write on this page becomes version 1.
+              The guidelines that you save here become version 1.
             </Empty>
           ) : (
             <ul className="versions">
