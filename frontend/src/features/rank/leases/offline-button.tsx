@@ -9,7 +9,7 @@ import { useNow } from "@/components/text/clock";
 import { MOST_OFFLINE, type AssignmentQueue } from "./assignment-queue";
 import { endedLeases, offlineCount } from "./offline-words";
 
-const HELP =
+export const OFFLINE_HELP =
   "Comparisons that you take offline, at most ten, are yours for eight hours and stay in this " +
   "browser, even if you close it. Keep this tab open while you have no network: the page itself opens only online.";
 const GIVE_BACK =
@@ -31,7 +31,7 @@ export function OfflineButtons({ queue, asked }: { queue: AssignmentQueue; asked
       {count < MOST_OFFLINE && queue.current !== undefined && (
         <PendingButton
           className="btn ghost"
-          title={HELP}
+          title={OFFLINE_HELP}
           isPending={asked.taking.isPending}
           onPress={() => asked.taking.mutate()}
         >
@@ -60,7 +60,7 @@ export function OfflineNotes({ queue, asked }: { queue: AssignmentQueue; asked: 
       <Refused asked={asked.returning} />
       {asked.taking.isSuccess && queue.offline.length === MOST_OFFLINE && (
         <p className="small muted" role="alert">
-          {HELP}
+          {OFFLINE_HELP}
         </p>
       )}
     </>
@@ -70,7 +70,7 @@ export function OfflineNotes({ queue, asked }: { queue: AssignmentQueue; asked: 
 function OfflineCount({ queue }: { queue: AssignmentQueue }) {
   const now = useNow();
   return (
-    <span className="small nowrap offline-count" title={HELP}>
+    <span className="small nowrap offline-count" title={OFFLINE_HELP}>
       {offlineCount(queue.offline, now)}
     </span>
   );

@@ -12,6 +12,7 @@ import { EmptyCard, Failure, Skeleton } from "@/components/states";
 import { useKeys } from "@/lib/use-keys";
 
 import { useKeymap } from "../keys/keymap-store";
+import { OFFLINE_HELP } from "../leases/offline-button";
 import { useOutbox } from "../outbox/browser-outbox";
 import { commandOf } from "../ranking/keys";
 import { pressOf } from "../ranking/press";
@@ -61,7 +62,12 @@ export function Waiting(props: WaitingProps) {
             <NextOfManager projectId={projectId} isUnused={isUnused} />
           )}
           {elsewhere > 0 && (
-            <PendingButton className="btn" isPending={props.isTaking} onPress={props.onTakeHere}>
+            <PendingButton
+              className="btn"
+              title={OFFLINE_HELP}
+              isPending={props.isTaking}
+              onPress={props.onTakeHere}
+            >
               {elsewhere === 1 ? "Take it offline here" : "Take them offline here"}
             </PendingButton>
           )}
