@@ -30,12 +30,14 @@ export function OfflineButtons({ queue, asked }: { queue: AssignmentQueue; asked
       {count > 0 && <OfflineCount queue={queue} />}
       {count < MOST_OFFLINE && queue.current !== undefined && (
         <PendingButton
-          className="btn ghost"
+          className="btn ghost take-offline"
+          aria-label="Take up to ten offline"
           title={OFFLINE_HELP}
           isPending={asked.taking.isPending}
           onPress={() => asked.taking.mutate()}
         >
-          Take up to ten offline
+          <span className="long">Take up to ten offline</span>
+          <span className="short">Up to ten offline</span>
         </PendingButton>
       )}
       {count > 0 && (
