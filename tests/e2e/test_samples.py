@@ -22,7 +22,7 @@ TOKENS: dict[str, Any] = {
 }  # fmt: skip
 
 JUDGED: dict[str, Any] = {
-    "passed": False, "why": {"math": "41 is not the reference"}, "reference": "42",
+    "passed": False, "why": {"math": "41 is not the ground truth"}, "reference": "42",
     "tags": ["easy"], "metadata": {"level": 3},
 }  # fmt: skip
 
@@ -64,7 +64,12 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
     page.get_by_role("searchbox", name="Search prompts").fill("no numb")
     expect(page.get_by_text("No numbers")).to_be_visible()
     expect(page.get_by_text("highest reward")).to_have_count(0)
-    for text in ("not passed", "math: 41 is not the reference", "Ground truth: 42", '"level": 3'):
+    for text in (
+        "not passed",
+        "math: 41 is not the ground truth",
+        "Ground truth: 42",
+        '"level": 3',
+    ):
         expect(page.get_by_text(text.replace('"', ""))).to_be_visible()
 
     page.get_by_role("searchbox", name="Search prompts").fill("")

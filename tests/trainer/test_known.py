@@ -92,12 +92,12 @@ def test_a_run_goes_on_where_a_grader_has_nothing_to_grade_by(
     assert values["pass_rate"] == 0
     alerts = {alert["rule"]: alert["message"] for alert in lines(run_dir, "alert")}
     assert "unscored" in alerts
-    assert alerts["no_reference"].startswith("15 of 16 prompts came without a reference")
+    assert alerts["no_reference"].startswith("15 of 16 prompts came without a ground truth")
     for one in lines(run_dir, "sample"):
         assert one["passed"] is False
         is_known = one["reference"] is not None
         assert (one["scores"]["math"] == 0) == is_known
-        assert ("no answer" if is_known else "no reference") in one["why"]["math"]
+        assert ("no answer" if is_known else "no ground truth") in one["why"]["math"]
 
 
 def test_a_grader_that_only_watches_needs_no_reference(

@@ -342,7 +342,7 @@ def test_a_sample_says_what_is_known_of_its_prompt_and_whether_it_passed(
 ) -> None:
     """Of a sample that was logged before anybody knew, nothing is said."""
     known = {"reference": "42", "tags": ["easy"], "metadata": {"level": 1}}
-    judged = {"passed": False, "why": {"math": "41 is not the reference"}} | known
+    judged = {"passed": False, "why": {"math": "41 is not the ground truth"}} | known
     lines = [
         SampleLine.model_validate({"step": 1, "prompt": "p", "response": "r"} | more)
         for more in (judged, {"passed": True}, {})

@@ -56,7 +56,7 @@ def test_an_answer_without_algebra_needs_no_other_process() -> None:
     score = MathScorer(MathReward())
     grades = score([response(rf"\boxed{{{one}}}", "1/2") for one in ("0.5", "50\\%", "0.51")])
     assert [grade.score for grade in grades] == [1, 1, 0]
-    assert grades[2].why == "0.51 is not the reference"
+    assert grades[2].why == "0.51 is not the ground truth"
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_long_response_is_read_in_linear_time() -> None:
 def test_without_a_reference_nobody_can_grade() -> None:
     [grade] = MathScorer(MathReward())([response(r"\boxed{42}")])
     assert math.isnan(grade.score)
-    assert (grade.passed, grade.why) == (False, "the prompt has no reference")
+    assert (grade.passed, grade.why) == (False, "the prompt has no ground truth")
 
 
 def test_an_expression_that_takes_for_ever_ends_and_is_the_fault_of_whose_it_is() -> None:
@@ -185,7 +185,7 @@ def test_an_expression_that_takes_for_ever_ends_and_is_the_fault_of_whose_it_is(
     assert [grade.passed for grade in grades] == [False, False, True, False]
     assert [math.isnan(grade.score) for grade in grades] == [False, True, False, False]
     assert grades[0].why == "comparing the answer takes too long"
-    assert grades[1].why == "the reference cannot be compared with anything: it takes too long"
+    assert grades[1].why == "the ground truth cannot be compared with anything: it takes too long"
 
 
 def test_a_grader_that_crashes_gives_no_score() -> None:
@@ -205,7 +205,7 @@ def test_a_reference_that_cannot_be_read_is_not_the_fault_of_the_response(pool: 
     answers = [response(f"<answer>{said}</answer>", odd) for said in (r"\sqrt{2}", odd)]
     unlike, like = MathScorer(MathReward(), pool)(answers)
     assert math.isnan(unlike.score)
-    assert (unlike.passed, unlike.why) == (False, "the reference cannot be read as an answer")
+    assert (unlike.passed, unlike.why) == (False, "the ground truth cannot be read as an answer")
     assert like.passed
 
 

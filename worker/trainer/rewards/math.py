@@ -68,7 +68,7 @@ class MathScorer:
 
     def _at_a_glance(self, answer: SampledResponse) -> Grade | _Question:
         if answer.reference is None:
-            return Grade(math.nan, passed=False, why="the prompt has no reference")
+            return Grade(math.nan, passed=False, why="the prompt has no ground truth")
         said = answer_in(answer.text, self._term.answer, self._term.tag)
         if said.text is None:
             return Grade(0.0, passed=False, why=said.why)
@@ -115,12 +115,12 @@ class MathScorer:
             if one.fault == "limit":
                 [alone] = self._begun.answers([self._pair("1", reference)])
                 if alone.fault:
-                    why = f"the reference cannot be compared with anything: {alone.why}"
+                    why = f"the ground truth cannot be compared with anything: {alone.why}"
                     return Grade(math.nan, passed=False, why=why)
                 return Grade(0.0, passed=False, why="comparing the answer takes too long")
             if one.value is None:
                 return Grade(
-                    math.nan, passed=False, why="the reference cannot be read as an answer"
+                    math.nan, passed=False, why="the ground truth cannot be read as an answer"
                 )
         return _wrong(question.answer, found[0].value["form"])
 
@@ -150,5 +150,5 @@ def latex(text: str) -> str:
 
 
 def _wrong(answer: str, voted: str) -> Grade:
-    why = f"{answer[:60]} is not the reference"
+    why = f"{answer[:60]} is not the ground truth"
     return Grade(0.0, passed=False, why=why, answer=voted)

@@ -48,7 +48,7 @@ class SetScorer:
     def _grade(self, answer: SampledResponse) -> Grade:
         several = _items_of_reference(answer.reference) if answer.reference is not None else ()
         if not any(several):
-            return Grade(math.nan, passed=False, why="the prompt has no reference")
+            return Grade(math.nan, passed=False, why="the prompt has no ground truth")
         said = self._said(answer.text)
         if said.text is None:
             return Grade(0.0, passed=False, why=said.why)
