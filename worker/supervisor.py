@@ -82,7 +82,8 @@ class Supervisor:
             on_beat=self._pass_beat_on,
         )
         self._cancellation = Cancellation(this_worker.wait, self._leave_if_called_off)
-        self._first_step = 0 if run.from_start else run.checkpoint_step or 0
+        resumed = None if run.from_start else run.checkpoint_step
+        self._first_step = resumed or run.parent_step or 0
         self._ran_s = 0.0
         self._fields = {"run_id": run.id, "attempt": claim.attempt}
 

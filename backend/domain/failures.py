@@ -33,11 +33,14 @@ SENTENCES: dict[FailureCause, str] = {
     C.UNEXPLAINED: "The trainer ended without reporting why.",
 }
 
-_SAMPLING_PHASES = frozenset({"rollout", "reward"})
-# What memory grows with, best first, and the least that makes sense: one record has about 256
-# tokens.
-_TO_HALVE_IN_SAMPLING = (("rollout.prompts_per_step", 1), ("rollout.max_new_tokens", 1))
-_TO_HALVE_IN_TRAINING = (("optim.micro_batch_tokens", 256),)
+# Phases in which a model reads what is there, without a gradient.
+_READING_PHASES = frozenset({"reward", "logprob", "reference", "evaluation"})
+# The trainer's own sampler decodes so many responses together, however many a step has
+# (`worker.trainer.sampling.decoding.MAX_ROWS`).
+_ROWS = 128
+_OTHER_MODEL = "Use another model: its weights give NaN or infinite logits in fp32."
+# One record has about so many tokens: fewer of them in a pass make no sense.
+_LEAST_TOKENS = 256
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Facts:
     steps: int = 0
     # Where this attempt began, and how long it took.
     first_step: int = 0
+    # The last checkpoint that the run itself has written.
+    checkpoint_step: int | None = None
     ran_s: float = 0.0
     disk_free_bytes: int | None = None
     checkpoint_bytes: int | None = None
@@ -91,12 +96,12 @@ def after_crash(crashes: int, limit: int, checkpoint_step: int | None) -> str:
 
 def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:
     is_sampler = config.get("method") in SAMPLERS
-    is_sampling = is_sampler or facts.phase in _SAMPLING_PHASES
-    for path, least in _TO_HALVE_IN_SAMPLING if is_sampling else _TO_HALVE_IN_TRAINING:
-        value = _number(config, path)
-        if value is not None and value // 2 >= least:
-            return Advice(f"Lower {path} from {value} to {value // 2}.", {path: value // 2})
-    if not is_sampling and value_at(config, "optim.gradient_checkpointing") is False:
+    is_sampling = facts.phase == "rollout" or (is_sampler and facts.phase not in _READING_PHASES)
+    found = _fewer_rows(config) if is_sampling else _smaller_passes(config)
+    if found is not None:
+        return found
+    has_gradients = not (is_sampling or is_sampler or facts.phase in _READING_PHASES)
+    if has_gradients and value_at(config, "optim.gradient_checkpointing") is False:
         text = "Set optim.gradient_checkpointing to true. Steps then take about a third longer."
         return Advice(text, {"optim.gradient_checkpointing": True})
     if config.get("lora") is None and not is_sampler:
@@ -104,36 +109,88 @@ def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:
     return Advice("Use a smaller model, shorter records or a machine with more memory.")
 
 
+def _fewer_rows(config: Mapping[str, Any]) -> Advice | None:
+    """Sample fewer responses at once where a step has few, else shorter ones."""
+    if config.get("method") in SAMPLERS:
+        return _half_of_longest(config)
+    prompts = _number(config, "rollout.prompts_per_step") or 0
+    rows = prompts * (_number(config, "rollout.samples_per_prompt") or 1)
+    fewer = _halved(config, "rollout.prompts_per_step") if rows < 2 * _ROWS else None
+    return fewer or _half_of_longest(config)
+
+
+def _half_of_longest(config: Mapping[str, Any]) -> Advice | None:
+    """Halve the longest responses: those of the rollout or of an evaluation set."""
+    longest = max(
+        ((one.get("max_new_tokens") or 0, one["name"]) for one in _evaluation_sets(config)),
+        default=(0, ""),
+    )
+    if longest[0] <= (_number(config, "rollout.max_new_tokens") or 0):
+        return _halved(config, "rollout.max_new_tokens")
+    tokens, name = longest
+    return Advice(f"Lower max_new_tokens of evaluation set {name} from {tokens} to {tokens // 2}.")
+
+
+def _evaluation_sets(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What an evaluate run samples besides its own prompts; others do not in this phase."""
+    return config.get("evaluation_sets") or [] if config.get("method") in SAMPLERS else []
+
+
+def _smaller_passes(config: Mapping[str, Any]) -> Advice | None:
+    return _halved(config, "optim.micro_batch_tokens", least=_LEAST_TOKENS)
+
+
+def _halved(config: Mapping[str, Any], path: str, *, least: int = 1) -> Advice | None:
+    value = _number(config, path)
+    if value is None or value // 2 < least:
+        return None
+    return Advice(f"Lower {path} from {value} to {value // 2}.", {path: value // 2})
+
+
 def _gentler(config: Mapping[str, Any]) -> Advice:
+    may_be_bf16 = config.get("precision") in ("auto", "bf16")
+    if config.get("method") in SAMPLERS:
+        return _finer(config["precision"]) if may_be_bf16 else Advice(_OTHER_MODEL)
     rate = value_at(config, "optim.lr")
     if not isinstance(rate, int | float):
         return Advice("Lower optim.lr or optim.grad_clip, or set precision to fp32.")
     text = f"Lower optim.lr from {rate:g} to {rate / 2:g}"
-    if config.get("precision") in ("auto", "bf16"):
+    if may_be_bf16:
         text += f", or set precision from {config['precision']} to fp32"
     return Advice(f"{text}.", {"optim.lr": rate / 2})
 
 
+def _finer(precision: str) -> Advice:
+    text = f"Set precision from {precision} to fp32. If that does not help, use another model: "
+    return Advice(f"{text}its weights give NaN or infinite logits.", {"precision": "fp32"})
+
+
 def _longer(config: Mapping[str, Any], facts: Facts) -> Advice | None:
     limit = value_at(config, "resources.timeout_s")
-    begins_again = config.get("method") in SAMPLERS
+    start = None if config.get("method") in SAMPLERS else facts.checkpoint_step
     done = facts.step - facts.first_step
-    left = facts.steps if begins_again else facts.steps - facts.step
+    left = facts.steps - (start or 0)
     if not isinstance(limit, int | float) or done <= 0 or left <= 0:
         return None
     pace_s = facts.ran_s / done
     needed_s = math.ceil(1.2 * pace_s * left)
     if needed_s <= limit:
-        text = f"Retry the run: it resumes from its last checkpoint with another {limit:g} s"
+        how = "begins again" if start is None else "resumes from its last checkpoint"
+        text = f"Retry the run: it {how} with another {limit:g} s"
         return Advice(
             f"{text}; the remaining {plural(left, 'step')} will take about "
             f"{math.ceil(pace_s * left)} s."
         )
     text = f"Raise resources.timeout_s from {limit:g} to {needed_s}"
-    rest = f"{plural(done, 'step')} took {facts.ran_s:.0f} s, and "
+    took = f"{plural(done, 'step')} took {facts.ran_s:.0f} s, and"
+    return Advice(f"{text}: {took} {_to_do(left, start)}.", {"resources.timeout_s": needed_s})
+
+
+def _to_do(left: int, start: int | None) -> str:
+    if start is None:
+        return f"a clone begins again with all {left:,}"
     remain = plural(left, "step remains", "steps remain")
-    rest += f"a retry starts again with all {left:,}" if begins_again else remain
-    return Advice(f"{text}: {rest}.", {"resources.timeout_s": needed_s})
+    return f"{remain} for a clone that starts from the checkpoint of step {start:,}"
 
 
 def _more_disk(config: Mapping[str, Any], facts: Facts) -> Advice | None:
@@ -142,8 +199,11 @@ def _more_disk(config: Mapping[str, Any], facts: Facts) -> Advice | None:
     text = f"{_gb(facts.disk_free_bytes)} are free on the disk of the run directories"
     if facts.checkpoint_bytes:
         text += f", and a checkpoint takes {_gb(facts.checkpoint_bytes)}"
-    text += ". Free space (`podium prune` helps), then retry the run."
-    kept = _number(config, "max_checkpoints")
+    text += (
+        ". Free space (`podium prune` helps) or, if the run directory is not writable, make it "
+        "so; then retry the run."
+    )
+    kept = None if config.get("method") in SAMPLERS else _number(config, "max_checkpoints")
     if kept is not None and kept > 1:
         text += f" A clone with max_checkpoints {kept - 1} instead of {kept} needs less."
     return Advice(text)

@@ -74,7 +74,9 @@ class RunError(ApiAnswer):
     message: str = Field(description="What exactly happened.")
     advice: str
     changes: dict[str, Any] = Field(
-        description="New values by dotted path of the config with which a clone should succeed."
+        description="New values by dotted path of the config for a clone. `resources.timeout_s` of "
+        "a run that trains and has a checkpoint is enough for a clone that starts from the last "
+        "checkpoint."
     )
 
 

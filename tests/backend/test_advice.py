@@ -1,5 +1,6 @@
 """What is advised after a bad end, in numbers of the run."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ POLICY = SFT | {
     "rollout": {"prompts_per_step": 8, "max_new_tokens": 512},
 }
 ONE_PROMPT = {"rollout": {"prompts_per_step": 1, "max_new_tokens": 512}}
+MANY_ROWS = {"rollout": {"prompts_per_step": 64, "samples_per_prompt": 4, "max_new_tokens": 512}}
 FEW_TOKENS = {"optim": {"micro_batch_tokens": 256, "gradient_checkpointing": False}}
 CHECKPOINTED = {"optim": {"micro_batch_tokens": 256, "gradient_checkpointing": True}}
 
@@ -32,7 +34,14 @@ def test_every_cause_has_a_sentence_and_foreign_words_are_none_of_ours() -> None
         (POLICY, "update", {"optim.micro_batch_tokens": 2048}),
         (POLICY, "rollout", {"rollout.prompts_per_step": 4}),
         (POLICY | ONE_PROMPT, "rollout", {"rollout.max_new_tokens": 256}),
-        (POLICY | {"method": "generate"}, "", {"rollout.prompts_per_step": 4}),
+        (POLICY, "reward", {"optim.micro_batch_tokens": 2048}),
+        # The sampler decodes 128 rows at most: fewer prompts would not make them fewer.
+        (POLICY | MANY_ROWS, "rollout", {"rollout.max_new_tokens": 256}),
+        # Samplers ignore the prompts of a step.
+        (POLICY | {"method": "generate"}, "", {"rollout.max_new_tokens": 256}),
+        (POLICY | {"method": "evaluate"}, "rollout", {"rollout.max_new_tokens": 256}),
+        (POLICY | {"method": "generate"}, "logprob", {"optim.micro_batch_tokens": 2048}),
+        (POLICY | {"method": "evaluate"}, "reward", {"optim.micro_batch_tokens": 2048}),
     ],
 )
 def test_less_memory_is_half_of_what_memory_grew_with(
@@ -52,6 +61,33 @@ def test_where_no_tokens_can_be_halved_blocks_are_computed_again() -> None:
     assert advice is not None
     assert advice.changes == {"optim.gradient_checkpointing": True}
     assert "optim.gradient_checkpointing" in advice.text
+
+
+def test_the_longest_responses_of_an_evaluation_are_shortened() -> None:
+    sets = [{"name": "short", "max_new_tokens": None}, {"name": "long", "max_new_tokens": 4096}]
+
+    advice = advise(
+        C.OUT_OF_MEMORY,
+        POLICY | {"method": "evaluate", "evaluation_sets": sets},
+        Facts(phase="rollout"),
+    )
+
+    assert advice is not None
+    assert advice.text == "Lower max_new_tokens of evaluation set long from 4096 to 2048."
+    assert advice.changes == {}
+
+
+@pytest.mark.parametrize("method", ["generate", "evaluate"])
+@pytest.mark.parametrize("phase", ["rollout", "reward", "logprob"])
+def test_nothing_that_needs_a_gradient_is_advised_without_one(method: str, phase: str) -> None:
+    shortest = {"rollout": {"max_new_tokens": 1}}
+
+    advice = advise(
+        C.OUT_OF_MEMORY, SFT | FEW_TOKENS | shortest | {"method": method}, Facts(phase=phase)
+    )
+
+    assert advice is not None
+    assert advice.text == "Use a smaller model, shorter records or a machine with more memory."
 
 
 @pytest.mark.parametrize(
@@ -79,24 +115,44 @@ def test_a_timeout_of_a_run_that_begins_again_is_raised_to_what_all_its_steps_ne
 
     assert advice is not None
     assert advice.changes == {"resources.timeout_s": 480}
-    assert "a retry starts again with all 100" in advice.text
+    assert "25 steps took 100 s, and a clone begins again with all 100" in advice.text
 
 
-def test_a_timeout_is_raised_to_what_the_steps_left_need() -> None:
-    config = {"resources": {"timeout_s": 100}}
-    slow = Facts(first_step=10, step=20, steps=60, ran_s=100)
+def test_a_timeout_is_raised_to_what_the_steps_after_the_last_checkpoint_need() -> None:
+    config = {"method": "sft", "resources": {"timeout_s": 100}}
+    slow = Facts(first_step=10, step=20, steps=60, checkpoint_step=20, ran_s=100)
 
     advice = advise(C.TIMEOUT, config, slow)
 
     # 10 s a step, 40 steps left, a fifth more to be safe
     assert advice is not None
     assert advice.changes == {"resources.timeout_s": 480}
-    assert "from 100 to 480: 10 steps took 100 s, and 40 steps remain" in advice.text
-    enough = advise(C.TIMEOUT, config, Facts(first_step=10, step=55, steps=60, ran_s=100))
+    assert advice.text == (
+        "Raise resources.timeout_s from 100 to 480: 10 steps took 100 s, and 40 steps remain for "
+        "a clone that starts from the checkpoint of step 20."
+    )
+    nearly = replace(slow, step=55, checkpoint_step=55)
+    enough = advise(C.TIMEOUT, config, nearly)
     assert enough is not None
     assert enough.changes == {}
     assert "the remaining 5 steps will take about 12 s" in enough.text
     assert advise(C.TIMEOUT, config, Facts(steps=60, ran_s=100)) is None
+
+
+@pytest.mark.parametrize(
+    ("checkpoint_step", "needed_s", "words"),
+    [(None, 720, "a clone begins again with all 60"), (15, 540, "45 steps remain for a clone")],
+)
+def test_steps_that_no_checkpoint_holds_are_taken_again(
+    checkpoint_step: int | None, needed_s: int, words: str
+) -> None:
+    facts = Facts(step=20, steps=60, checkpoint_step=checkpoint_step, ran_s=200)
+
+    advice = advise(C.TIMEOUT, {"method": "sft", "resources": {"timeout_s": 200}}, facts)
+
+    assert advice is not None
+    assert advice.changes == {"resources.timeout_s": needed_s}
+    assert words in advice.text
 
 
 def test_a_full_disk_is_told_in_gigabytes() -> None:
@@ -108,6 +164,16 @@ def test_a_full_disk_is_told_in_gigabytes() -> None:
     assert "12.0 MB are free" in advice.text
     assert "a checkpoint takes 4.3 GB" in advice.text
     assert "max_checkpoints 2 instead of 3" in advice.text
+    assert "if the run directory is not writable, make it so" in advice.text
+
+
+def test_a_sampler_without_checkpoints_is_not_told_to_keep_fewer() -> None:
+    config = {"method": "generate", "max_checkpoints": 3}
+
+    advice = advise(C.DISK, config, Facts(disk_free_bytes=12_000_000))
+
+    assert advice is not None
+    assert "max_checkpoints" not in advice.text
 
 
 def test_a_loss_that_is_not_finite_asks_for_a_lower_rate() -> None:
@@ -118,6 +184,23 @@ def test_a_loss_that_is_not_finite_asks_for_a_lower_rate() -> None:
         "Lower optim.lr from 0.0001 to 5e-05, or set precision from bf16 to fp32."
     )
     assert advice.changes == {"optim.lr": 5e-05}
+
+
+def test_a_sampler_whose_logits_are_not_finite_is_not_told_to_learn_more_slowly() -> None:
+    advice = advise(
+        C.NON_FINITE_LOSS, POLICY | {"method": "generate", "precision": "auto"}, Facts()
+    )
+
+    assert advice is not None
+    assert advice.text == (
+        "Set precision from auto to fp32. If that does not help, use another model: its weights "
+        "give NaN or infinite logits."
+    )
+    assert advice.changes == {"precision": "fp32"}
+    exact = advise(C.NON_FINITE_LOSS, POLICY | {"method": "generate", "precision": "fp32"}, Facts())
+    assert exact is not None
+    assert exact.text == "Use another model: its weights give NaN or infinite logits in fp32."
+    assert exact.changes == {}
 
 
 def test_a_crash_says_what_becomes_of_the_run() -> None:

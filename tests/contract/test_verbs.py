@@ -25,7 +25,14 @@ CONFIGS: tuple[Mapping[str, Any], ...] = (
     {"method": "generate", "resources": {"timeout_s": 100}},
     {"method": "generate", "resources": {"timeout_s": 1}},
 )
-FACTS = Facts(step=25, steps=30, ran_s=100.0, disk_free_bytes=10**8, checkpoint_bytes=10**9)
+FACTS = Facts(
+    step=25,
+    steps=30,
+    checkpoint_step=25,
+    ran_s=100.0,
+    disk_free_bytes=10**8,
+    checkpoint_bytes=10**9,
+)
 
 
 def verbs(text: str) -> set[Verb]:

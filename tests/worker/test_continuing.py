@@ -52,6 +52,22 @@ def test_a_child_begins_at_its_parents_checkpoint_and_so_does_its_curve(floor: F
     assert not list(directory(floor, child).rglob("*.partial"))
 
 
+def test_the_pace_of_a_child_is_that_of_its_own_steps(sqlite_floor: Floor) -> None:
+    floor = sqlite_floor
+    with floor.worker():
+        parent = parent_of(floor)
+        child = floor.new_run(
+            from_checkpoint=(parent, 2),
+            behaviour={"steps": 20000, "step_s": 0.2},
+            resources={"timeout_s": 3},
+        )
+        floor.wake(child)
+        run = floor.wait_for(child, "failed")
+
+    assert run.error is not None
+    assert f"{run.step - 2} steps took" in run.error["advice"]
+
+
 def test_a_retry_from_the_start_begins_there_again_without_the_parents_files(
     sqlite_floor: Floor,
 ) -> None:

@@ -60,7 +60,8 @@ _BY_CODE = {
     ),
     ExitCode.DISK: _usual(
         FailureCause.DISK,
-        "Free space in the data directory (`podium prune` helps), then retry the run.",
+        "Free space in the data directory (`podium prune` helps) or make it writable, then retry "
+        "the run.",
     ),
 }
 

@@ -42,6 +42,7 @@ def facts(
         step=run.step,
         steps=run.steps,
         first_step=first_step,
+        checkpoint_step=run.checkpoint_step,
         ran_s=ran_s,
         disk_free_bytes=None if free is None else int(free),
         checkpoint_bytes=_largest_checkpoint(directory),

@@ -129,8 +129,8 @@ def _make_room(folder: Path, checkpoint: Checkpoint, *, keep: int, min_free_byte
             f"checkpoint {_PREFIX}{checkpoint.step} takes {_gb(needed)}, and {_gb(free)} are free "
             f"on the disk of the run directory, of which {_gb(min_free_bytes)} must stay free "
             "(PODIUM_MIN_FREE_GB)",
-            "Free space on that disk or lower max_checkpoints, then retry the run; it resumes from "
-            "its last checkpoint.",
+            "Free space on that disk, then retry the run; it resumes from its last checkpoint. Or "
+            "clone the run with a smaller max_checkpoints.",
         )
     for old in displaced:
         shutil.rmtree(folder / f"{_PREFIX}{old}", ignore_errors=True)

@@ -3476,7 +3476,7 @@ export interface components {
             advice: string;
             /**
              * Changes
-             * @description New values by dotted path of the config with which a clone should succeed.
+             * @description New values by dotted path of the config for a clone. `resources.timeout_s` of a run that trains and has a checkpoint is enough for a clone that starts from the last checkpoint.
              */
             changes: {
                 [key: string]: unknown;

@@ -254,7 +254,8 @@ def require_finite(logps: Sequence[float]) -> None:
     if not all(map(math.isfinite, logps)):
         raise NonFiniteLoss(
             "the model's logits are NaN or infinite, so nothing can be sampled",
-            "Lower optim.lr or set precision to fp32, in a clone from an earlier checkpoint.",
+            "Set precision to fp32. In training, also lower optim.lr and clone the run from an "
+            "earlier checkpoint.",
         )
 
 
