@@ -283,19 +283,16 @@ def ensure_admin(session: Session, data_dir: Path, *, at: datetime) -> Path:
     return path
 
 
-def new_sign_in_link(session: Session, url: str, *, at: datetime) -> str:
-    """A link that signs a browser in as the administrator, once, for 10 minutes.
+def new_sign_in_link(
+    session: Session, url: str, *, at: datetime, admin_id: str | None = None
+) -> str:
+    """A link that signs a browser in as an administrator, the first one if none is given, once, for
+    10 minutes.
 
     The token stands in the fragment, which browsers keep out of requests and logs. Raises NotFound
     before the first administrator exists.
     """
-    user_id = users.find_admin(session)
-    if user_id is None:
-        raise NotFound(
-            "the database has no administrator yet",
-            advice="Start the service once with `podium up`: the first start creates the "
-            "administrator.",
-        )
+    user_id = admin_id or administrator(session)
     token = secrets.token_urlsafe(32)
     sign_ins.add_token(
         session,
@@ -305,6 +302,26 @@ def new_sign_in_link(session: Session, url: str, *, at: datetime) -> str:
         at=at,
     )
     return f"{url.rstrip('/')}/sign-in#token={token}"
+
+
+def administrator(session: Session, email: str | None = None) -> str:
+    """The id of the first active administrator, or of the one with this address.
+
+    Raises NotFound.
+    """
+    found = users.find_admin(session, email)
+    if found is not None:
+        return found
+    if email is not None:
+        raise NotFound(
+            f"no active administrator has the e-mail address {email}",
+            advice="Name another address, or leave --user out for the first administrator.",
+        )
+    raise NotFound(
+        "the database has no administrator yet",
+        advice="Start the service once with `podium up`: the first start creates the "
+        "administrator.",
+    )
 
 
 def _new_link(sender: Caller, expires_in_s: int, at: datetime) -> tuple[str, Link]:

@@ -148,7 +148,8 @@ def sign_in(settings: Settings, options: argparse.Namespace) -> None:
     """Print a link that signs a browser in as administrator, once, within ten minutes."""
     _require_current(settings)
     url = read_server(settings.data_dir).get("url") or f"http://{settings.host}:{settings.port}"
-    _say(sign_in_link(settings, url, forgets_password=options.forget_password))
+    forgets = options.forget_password
+    _say(sign_in_link(settings, url, email=options.user, forgets_password=forgets))
     if not answers(url):
         print(
             f"podium: no server answers at {url}, so the link does not work yet. Start the "
@@ -244,10 +245,17 @@ def _parser() -> argparse.ArgumentParser:
     fast = "one seed and few steps, about eight minutes on two cores"
     add("paper", paper).add_argument("--fast", action="store_true", help=fast)
     add("migrate", run_migrate)
-    add("sign-in", sign_in).add_argument(
+    entrance = add("sign-in", sign_in)
+    entrance.add_argument(
+        "--user",
+        metavar="EMAIL",
+        help="the administrator with this e-mail address (default: the first administrator)",
+    )
+    entrance.add_argument(
         "--forget-password",
         action="store_true",
-        help="remove the administrator's password, so that a new one can be set without it",
+        help="remove this administrator's password, so that a new one can be set without the old "
+        "one",
     )
     add("backup", run_backup).add_argument("folder", help="a folder that does not exist yet")
     add("restore", run_restore).add_argument("folder", help="a folder made by backup")

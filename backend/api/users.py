@@ -199,7 +199,8 @@ async def _prove(user_id: str, password: str, phases: Phases) -> None:
         raise Forbidden(
             "`current_password` is not your password",
             advice="Send your current password. If you forgot it, ask another administrator for a "
-            "new one, or run `podium sign-in --forget-password` on the machine that runs Podium."
+            "new one, or run `podium sign-in --user EMAIL --forget-password` with your e-mail "
+            "address on the machine that runs Podium (the first administrator needs no --user)."
             if phases.caller.is_admin
             else "Send your current password, or ask an administrator for a new one.",
         )

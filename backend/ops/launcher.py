@@ -13,11 +13,11 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from backend.auth import ensure_admin, new_sign_in_link
+from backend.auth import administrator, ensure_admin, new_sign_in_link
 from backend.errors import Conflict, Unavailable
 from backend.machine.wall_clock import now
 from backend.ops.child import Child
@@ -129,26 +129,30 @@ class Launcher:
             time.sleep(WATCH_INTERVAL_S / 4)
 
 
-def sign_in_link(settings: Settings, url: str, *, forgets_password: bool = False) -> str:
+def sign_in_link(
+    settings: Settings, url: str, *, email: str | None = None, forgets_password: bool = False
+) -> str:
     """A fresh one-time link into the browser, at the public address or else at `url`.
 
-    The audit log says so, of nobody in particular: whoever can do this needs no account.
+    It signs in as the first administrator, or as the one with this e-mail address. The audit log
+    says so, of nobody in particular: whoever can do this needs no account.
     """
-    database = Database(settings.sqlalchemy_url)
     at = now()
-    with database.write() as session:
-        ensure_admin(session, settings.data_dir, at=at)
-        link = new_sign_in_link(session, settings.public_url or url, at=at)
-        admin_id = users.find_admin(session) or ""
-        noted: dict[str, Any] = {"before": None, "after": {"sign_in_link": "made"}}
-        if forgets_password:
-            users.forget_password(session, admin_id)
-            noted["after"]["password"] = "removed"
-        audit.record(
-            session, user_id=None, action="podium sign-in", object_id=admin_id, data=noted,
-            request_id=None, at=at,
-        )  # fmt: skip
-    database.close()
+    with closing(Database(settings.sqlalchemy_url)) as database:
+        # Its key is in a file, which stays also where nobody has the address.
+        with database.write() as session:
+            ensure_admin(session, settings.data_dir, at=at)
+        with database.write() as session:
+            admin_id = administrator(session, email)
+            link = new_sign_in_link(session, settings.public_url or url, at=at, admin_id=admin_id)
+            noted: dict[str, Any] = {"before": None, "after": {"sign_in_link": "made"}}
+            if forgets_password:
+                users.forget_password(session, admin_id)
+                noted["after"]["password"] = "removed"
+            audit.record(
+                session, user_id=None, action="podium sign-in", object_id=admin_id, data=noted,
+                request_id=None, at=at,
+            )  # fmt: skip
     return link
 
 

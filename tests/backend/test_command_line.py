@@ -4,18 +4,22 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from backend.errors import Conflict, InvalidInput, Unavailable
+from backend.machine.wall_clock import now
 from backend.ops.backup import backup, restore
 from backend.ops.launcher import hold_data_dir
+from backend.schemas.vocabulary import Role
 from backend.settings import Settings, wrong_settings
 from backend.store.db import Database
-from backend.store.people import audit
+from backend.store.people import audit, users
 from backend.store.revision import head_revision
+from backend.store.tables.access import SignInToken
 from backend.store.tables.models import Model
 from backend.store.tables.people import User
 from backend.traces.heads import Heads
@@ -586,3 +590,24 @@ def test_an_administrator_who_forgot_the_password_signs_in_without_one(site: Sit
 
     assert "/sign-in#token=" in link
     assert "/sign-in#token=" in forgotten
+
+
+def test_a_second_administrator_who_forgot_the_password_removes_their_own(site: Site) -> None:
+    site.podium("sign-in")
+    with closing(Database(site.url)) as database:
+        with database.write() as session:
+            users.create(session, name="Ada", role=Role.ADMIN, email="ada@x.test", at=now())
+            session.query(User).update({"password_hash": "of a forgotten one"})
+        link = site.podium("sign-in", "--user", "Ada@x.test", "--forget-password")[1]
+        with database.read() as session:
+            hashes = {one.name: one.password_hash for one in session.query(User)}
+            newest = session.query(SignInToken).order_by(SignInToken.expires_at.desc()).first()
+            ada = session.query(User).filter_by(name="Ada").one().id
+    code, said = site.podium("sign-in", "--user", "eve@x.test")
+
+    assert "/sign-in#token=" in link
+    assert (hashes["Ada"], hashes["Administrator"]) == (None, "of a forgotten one")
+    assert newest is not None
+    assert newest.user_id == ada
+    assert code != 0
+    assert "no active administrator has the e-mail address eve@x.test" in said

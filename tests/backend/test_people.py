@@ -204,7 +204,7 @@ def test_an_administrator_proves_their_own_password_before_it_changes(
             light_service.app.state.sign_in_delay = SignInDelay()
             refused = admin.patch(path, json=change | current)
             assert refused.status_code == 403
-            assert "podium sign-in --forget-password" in refused.json()["advice"]
+            assert "podium sign-in --user EMAIL --forget-password" in refused.json()["advice"]
     light_service.app.state.sign_in_delay = SignInDelay()
     assert admin.patch(path, json={"name": "Root"}).status_code == 200
     change = {"email": "me@x.test", "password": "another long one", "current_password": PASSWORD}

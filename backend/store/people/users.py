@@ -62,11 +62,12 @@ def create(
     return _answer(session, user, None)
 
 
-def find_admin(session: Session) -> str | None:
-    """The id of the first active administrator, if there is one."""
-    return session.scalar(
-        select(User.id).where(User.role == Role.ADMIN, User.is_active).order_by(User.number)
-    )
+def find_admin(session: Session, email: str | None = None) -> str | None:
+    """The id of the first active administrator, or of the one with this address; None if none."""
+    admins = select(User.id).where(User.role == Role.ADMIN, User.is_active)
+    if email is not None:
+        admins = admins.where(User.email == email.lower())
+    return session.scalar(admins.order_by(User.number))
 
 
 def has_no_admin(session: Session) -> bool:
