@@ -128,7 +128,7 @@ class Caller:
             have = ", ".join(sorted(self.key.scopes)) or "none"
             raise Forbidden(
                 f"this action needs a key with the scope {scope}; this key has {have}",
-                advice="Create a key with this scope, or use another key.",
+                advice="Sign in and create a key with this scope, or use another key.",
             )
 
     def must_be_unlimited(self, doing: str) -> None:

@@ -56,8 +56,8 @@ def sentence(state: WorkerState, report: Mapping[str, Any]) -> str:
 _SENTENCES = {
     S.READY: "Takes queued runs that fit its free devices.",
     S.DRAINING: (
-        "Shutting down: it takes no new runs. Its current runs write a checkpoint and return to "
-        "the queue."
+        "Shutting down: it takes no new runs. Its current runs return to the queue; runs that "
+        "train write a checkpoint first."
     ),
     S.SILENT: (
         "No heartbeat for at least three intervals. If it stays silent, other workers take over "

@@ -83,8 +83,8 @@ def backup(settings: Settings, folder: Path) -> str:
     said = f"Backed up {plural(len(files), 'file')} to {folder}."
     if settings.artifact_url is not None:
         said += (
-            f" Models are in {settings.artifact_url} and are not part of this backup: back them "
-            "up there."
+            f" Models, answers and shared checkpoints are in {settings.artifact_url} and are not "
+            "part of this backup: back them up there."
         )
     return said
 

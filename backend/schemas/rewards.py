@@ -421,5 +421,5 @@ class Reward(BaseModel):
         raise ValueError(
             f"normalize is model, but the terms are {kinds}; the mean and standard deviation of a "
             "reward model fit it alone, so use one term of kind model with a weight other than 0, "
-            "or set normalize to running or none"
+            "or set normalize to none (policy_gradient can also use running)"
         )

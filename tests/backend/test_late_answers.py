@@ -153,6 +153,22 @@ def test_one_vote_by_person_and_comparison_is_in_review_and_its_revisions_end(
     assert crowd.judge(0, mine, comment="tab 0").comment == "tab 0"
 
 
+def test_who_has_sent_too_many_late_answers_is_sent_on(database: Database) -> None:
+    crowd = Crowd(database, n=1, required=1, annotators=2)
+    mine = crowd.lease(0)
+    crowd.lease(1, LATER)
+    for place in range(judgments.MOST_REVIEWS):
+        crowd.judge(0, mine, LATER, comment=f"tab {place}")
+
+    with pytest.raises(Conflict) as refused:
+        crowd.judge(0, mine, LATER, comment="one more", revise=True)
+
+    assert refused.value.advice == (
+        "This comparison is complete and takes no more judgments of yours. Request another "
+        "assignment."
+    )
+
+
 def test_a_released_lease_ends_within_a_minute_unless_it_is_renewed(database: Database) -> None:
     crowd = Crowd(database, n=1, required=1, annotators=2)
     mine = crowd.lease(0)

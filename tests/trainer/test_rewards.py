@@ -260,7 +260,7 @@ def test_normalizing_by_a_reward_model_needs_one() -> None:
     judge = {"kind": "model", "model": {"id": "model_a"}}
     reward = Reward.model_validate({"terms": [judge], "normalize": "model"})
     without_statistics = Term("model", 1.0, lambda answers: measured([1.0] * len(answers)))
-    with pytest.raises(ConfigError, match="a reward model that was trained with held-out rankings"):
+    with pytest.raises(ConfigError, match="has no mean and standard deviation of held-out scores"):
         Scorer(reward, [without_statistics])
 
 

@@ -138,7 +138,8 @@ def _must_be_few(live: Sequence[Lease]) -> None:
     if len(live) >= MOST_LEASES:
         raise Conflict(
             f"you hold {len(live)} comparisons of this project; {MOST_LEASES} are allowed at once",
-            advice="Rank or skip one of them, or wait until a lease expires (15 minutes).",
+            advice="Rank or skip one of them, or wait until a lease expires: 15 minutes after it "
+            "was granted or renewed, 8 hours if it is for work offline.",
         )
 
 

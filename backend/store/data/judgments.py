@@ -79,7 +79,7 @@ def submit(
         "assignment_id": assignment.id,
         "comparison_id": comparison.id,
         "user_id": user_id,
-        "revision": 1 + (len(counted) if reason is None else _with_room(reviews)),
+        "revision": 1 + (len(counted) if reason is None else _with_room(reviews, reason)),
         "tiers": [list(tier) for tier in said.ranking.tiers],
         "unranked": list(said.ranking.unranked),
         "verdict": said.ranking.verdict,
@@ -109,15 +109,23 @@ _OF_ASSIGNMENT = (
 )
 
 
-def _with_room(reviews: Sequence[Any]) -> int:
+def _with_room(reviews: Sequence[Any], reason: ReviewReason) -> int:
     """Count the judgments kept for review. Raises Conflict if no more are allowed."""
     if len(reviews) >= MOST_REVIEWS:
         raise Conflict(
             f"{len(reviews)} judgments of this comparison by you are kept for review; "
             f"{MOST_REVIEWS} are allowed",
-            advice="Reopen the comparison to change your judgment (API: `revise: true`).",
+            advice=_FULL[reason],
         )
     return len(reviews)
+
+
+# A judgment that came late cannot be revised: none of its author counts.
+_FULL = {
+    ReviewReason.LATE: "This comparison is complete and takes no more judgments of yours. Request "
+    "another assignment.",
+    ReviewReason.DIFFERS: "Reopen the comparison to change your judgment (API: `revise: true`).",
+}
 
 
 def _checked(own: Own, body: JudgmentBody) -> Said:

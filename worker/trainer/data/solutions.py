@@ -91,6 +91,13 @@ def read_solutions(
     return sides[Split.TRAIN], sides[Split.HELDOUT]
 
 
+_ADVICE = {
+    "newline": "Split the steps at each newline before you import them, or set separator to "
+    "blank_line.",
+    "blank_line": "Split the steps at each blank line before you import them.",
+}
+
+
 def _encode(
     record: SolutionRecord, config: ProcessRewardModelConfig, tokenizer: PreTrainedTokenizerBase
 ) -> Solution:
@@ -107,8 +114,7 @@ def _encode(
         raise DataError(
             f"solution {record.solution_id} has {len(record.steps)} labelled steps, but its text "
             f"splits into {len(ends)} steps at each {config.separator.replace('_', ' ')}",
-            "Split the steps at the separator before you import them, or set separator to "
-            "blank_line.",
+            _ADVICE[config.separator],
         )
     return Solution(record.prompt_id, tokens, ends, [step.label for step in record.steps])
 

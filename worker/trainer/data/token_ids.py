@@ -116,7 +116,8 @@ class ResponseReader:
             raise DataError(
                 f"response {record.id} has the token id {max(ids)}, but the model has "
                 f"{self._n_ids} tokens, 0 to {self._n_ids - 1}",
-                "Import the record again without its token_ids, then freeze a new snapshot.",
+                "Import the record without its token_ids into a new project, then freeze a "
+                "snapshot there.",
             )
         # No database keeps a NUL.
         text = text_of(ids, self._tokenizer).replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -215,10 +215,11 @@ class Scorer:
         statistics = _only_model_statistics(self._terms)
         if reward.normalize == "model" and statistics is None:
             raise ConfigError(
-                "reward.normalize is model, which needs exactly one reward term: a reward model "
-                "that was trained with held-out rankings",
-                "Set reward.normalize to running or none, or train the reward model with held-out "
-                "rankings.",
+                "reward.normalize is model, but the reward model has no mean and standard "
+                "deviation of held-out scores: it was trained without held-out rankings, or "
+                "scored all of them alike",
+                "Set reward.normalize to none (policy_gradient can also use running), or train the "
+                "reward model with held-out rankings.",
             )
         trained = (term.name for term in self._terms if isinstance(term.score, TrainedScorer))
         self._chooser = next(trained, None)
