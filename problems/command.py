@@ -71,7 +71,11 @@ def run(options: argparse.Namespace) -> str:
         return _write(found, options.output, f": {_counts(made)}")
     except FileExistsError as error:
         raise Refused(f"{options.output} exists already; name a new file") from error
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise Refused(
+            f"{error.filename} cannot be opened: {error.strerror}; name another file"
+        ) from error
+    except ValueError as error:
         raise Refused(str(error)) from error
 
 
@@ -124,8 +128,18 @@ def _records(path: Path) -> Iterator[sets.Record]:
         values = ((number, _value(row, number)) for number, row in rows if row.strip())
     for number, value in values:
         if not isinstance(value, dict):
-            raise Refused(f"record {number} is not a JSON object")
+            raise Refused(f"record {number} is {_KINDS[type(value)]}; expected a JSON object")
         yield value
+
+
+_KINDS: Mapping[type, str] = {
+    list: "an array",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
 
 
 def _value(row: str, number: int) -> object:

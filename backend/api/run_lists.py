@@ -9,6 +9,7 @@ from backend.domain.filters.parser import parsed
 from backend.domain.filters.tokens import LONGEST_FILTER
 from backend.domain.filters.tree import And, Contains, Equals, Tree
 from backend.errors import InvalidInput
+from backend.plural import plural
 from backend.store.runs.table.pages import NEWEST_FIRST, Sort
 
 MOST_COLUMNS = 20
@@ -63,10 +64,11 @@ def columns_of(text: str) -> list[Key]:
     if closed or len(keys) > MOST_COLUMNS:
         beginnings = ", ".join(f"{name}." for name in OPEN_FIELDS)
         raise InvalidInput(
-            f"`columns` names {len(keys)} keys"
+            f"`columns` names {plural(len(keys), 'key')}"
             + (f", one of them `{closed[0]}`" if closed else "")
             + f"; expected at most {MOST_COLUMNS}, each beginning with {beginnings}",
-            advice="Leave the others out; every run has its other fields in any case.",
+            advice="Name only such keys; the answer has `state`, `name` and the other fields of "
+            "each run anyway.",
         )
     return keys
 

@@ -5,6 +5,7 @@ the trained weights, the optimizer's state and the place in the schedule; what w
 is a problem. Knows two configs and a step, not which checkpoints there are.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -50,10 +51,15 @@ def _unfit(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[Con
     for path in _FIXED:
         before, after = value_at(parent, path), value_at(config, path)
         if before != after:
-            message = f"{path} is {after}, but the checkpoint was made with {before}"
+            message = f"{path} is {_told(after)}, but the checkpoint was made with {_told(before)}"
             advice = f"Set {path} back, or {_WITHOUT}."
             yield ConfigProblem(path=path, message=message, advice=advice)
     yield from _unfit_critic(parent, config)
+
+
+def _told(value: Any) -> str:
+    """Write a value as in the config that people send."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _unfit_critic(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[ConfigProblem]:
@@ -97,10 +103,10 @@ def _unplanned(parent: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator
         before, after = value_at(parent, path), value_at(config, path)
         if before != after:
             message = (
-                f"{path} is {after}, but must stay {before} as in the parent: {what} of the "
-                f"checkpoint {planned} for the parent's number of steps"
+                f"{path} is {_told(after)}, but must stay {_told(before)} as in the parent: {what} "
+                f"of the checkpoint {planned} for the parent's number of steps"
             )
-            advice = f"Set {path} to {before}, or set {freedom}."
+            advice = f"Set {path} to {_told(before)}, or set {freedom}."
             yield ConfigProblem(path=path, message=message, advice=advice)
 
 

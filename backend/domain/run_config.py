@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from backend.schemas.methods import METHODS
+from backend.schemas.rewards import REWARD_TERMS
 from backend.schemas.runs import ConfigProblem
 from backend.schemas.sections import Caution
 from backend.schemas.training import RunConfig
@@ -54,8 +55,7 @@ def _problem(found: Any, config: Mapping[str, Any], known: Sequence[str]) -> Con
     if found["type"] in ("union_tag_not_found", "union_tag_invalid"):
         word = found["ctx"]["discriminator"].strip("'")
         at = f"{path}.{word}" if path else word
-        choices = found["ctx"].get("expected_tags") or ", ".join(repr(str(m)) for m in METHODS)
-        return ConfigProblem(path=at, message=f"{at} must be one of {choices}")
+        return ConfigProblem(path=at, message=f"{at} {_unlike(found['input'], word)}")
     message = _out_of_bounds(found, path) or found["msg"].removeprefix("Value error, ")
     if not path:
         # A rule between sections: its message begins with the key that it is about.
@@ -63,6 +63,19 @@ def _problem(found: Any, config: Mapping[str, Any], known: Sequence[str]) -> Con
     if found["type"] == "missing":
         message = f"{path} is missing"
     return ConfigProblem(path=path, message=message)
+
+
+# What there is to choose from, by the key that chooses.
+_CHOICES = {"method": tuple(METHODS), "kind": tuple(REWARD_TERMS)}
+
+
+def _unlike(section: Any, word: str) -> str:
+    choices = ", ".join(repr(str(one)) for one in _CHOICES[word])
+    if not isinstance(section, Mapping) or word not in section:
+        return f"is missing; it must be one of {choices}"
+    value = section[word]
+    shown = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"is {shown[:50]}, but must be one of {choices}"
 
 
 # What a value must be, by pydantic's name of the complaint.

@@ -82,7 +82,8 @@ _SENTENCES: dict[tuple[RunState, StopReason | None], str] = {
     (S.FAILED, None): "Failed; the error says why and what to do.",
     (S.FAILED, StopReason.TIMEOUT): "Stopped: it ran longer than resources.timeout_s.",
     (S.CRASHED, None): (
-        "Crashed; the error says why. Podium retries the run automatically; Retry queues it now."
+        "Crashed; the error says what is known. Podium retries the run automatically; Retry queues "
+        "it now."
     ),
     (S.CANCELLED, None): "Cancelled. Retry puts the run back into the queue.",
 }
@@ -100,7 +101,9 @@ _SENTENCES_OF_SAMPLERS: dict[tuple[RunState, StopReason | None], str] = {
     ),
 }
 
-_GIVEN_UP = "Crashed; the error says why. Podium does not retry the run automatically; use Retry."
+_GIVEN_UP = (
+    "Crashed; the error says what is known. Podium does not retry the run automatically; use Retry."
+)
 
 
 def may_move(from_: RunState, to: RunState, reason: str | None = None) -> bool:

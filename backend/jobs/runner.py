@@ -247,7 +247,7 @@ class Jobs:
         own = sum(job.order.caller_id == order.caller_id for job in self._jobs)
         if own >= MOST_OF_A_PERSON:
             raise TooManyJobs(
-                f"you have {own} jobs that have not ended",
+                f"you have {own} jobs that have not ended; {MOST_OF_A_PERSON} are allowed",
                 advice="Wait until one of them has ended, or cancel one.",
             )
         job = _Job(new_id("job"), order, Turn(order.kind, order.caller_id))

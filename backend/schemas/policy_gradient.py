@@ -68,8 +68,8 @@ class Kl(Section):
         gt=0,
         le=1e4,
         description="KL limit in nats per response: the run ends at the first evaluation above "
-        "it, and the output is the best evaluation within it; without one the run fails. Needs "
-        "held-out prompts. With coef 0 it is measured at the planned evaluations only.",
+        "it, and the output is the best evaluation within it; if there is none, the run fails. "
+        "Needs held-out prompts. With coef 0 it is measured at the planned evaluations only.",
     )
 
 

@@ -143,8 +143,8 @@ class Optim(Section):
         le=1_048_576,
         description="Tokens in one forward and backward pass; a prompt that several responses "
         "share counts once. A step with more tokens takes several passes. A larger value "
-        "needs more memory. An alert says where a model cannot share them, so that a pass computes "
-        "more.",
+        "needs more memory. If a model cannot share prompts, a pass computes more tokens, and an "
+        "alert says so.",
     )
     gradient_checkpointing: bool = Field(
         False,

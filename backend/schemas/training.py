@@ -51,8 +51,8 @@ class SftConfig(OnRecords):
     packing: bool = Field(
         True,
         description="Join the records of a micro-batch instead of padding them; each record "
-        "attends only to itself. Changes the speed, not the result, but for which units drop in a "
-        "model with dropout.",
+        "attends only to itself. Changes the speed and not the result, except that in a model "
+        "with dropout other units drop out.",
     )
     assistant_turns: Literal["last", "all"] = Field(
         "last",

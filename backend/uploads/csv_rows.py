@@ -26,7 +26,7 @@ def decode(file: IO[bytes]) -> Iterator[tuple[int, object, str | None]]:
         for row in reader:
             lines.begin_row()
             if None in row:
-                yield reader.line_num, None, "the row has more cells than the header"
+                yield reader.line_num, None, _too_many(row)
             else:
                 yield reader.line_num, _cells(row), None
     except csv.Error as error:
@@ -35,6 +35,14 @@ def decode(file: IO[bytes]) -> Iterator[tuple[int, object, str | None]]:
         ) from error
     finally:
         text.detach()
+
+
+def _too_many(row: dict[Any, Any]) -> str:
+    of_header = len(row) - 1
+    return (
+        f"the row has {of_header + len(row[None])} cells, but the header has {of_header}; put "
+        "cells that hold commas in quotation marks"
+    )
 
 
 class _Lines:

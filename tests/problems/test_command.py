@@ -106,7 +106,11 @@ def test_a_published_file_is_read_as_lines_or_as_an_array(
         (["make", "lists", "--levels", "3-1"], "expected one or a range of 1-5"),
         (["make", "arithmetic", "--levels", "1-2", "--count", "100"], "level 1: only 4"),
         (["make", "arithmetic", "--levels", "1", "--count", "100"], "ask for fewer"),
-        (["read", "gsm8k", "missing.jsonl"], "No such file"),
+        (
+            ["read", "gsm8k", "missing.jsonl"],
+            "missing.jsonl cannot be opened: No such file or directory; name another file",
+        ),
+        (["read", "gsm8k", "list.json"], "record 1 is an array; expected a JSON object"),
         (["read", "gsm8k", "there.jsonl"], "line 2 is not JSON"),
         (["make", "lists", "--count", "1", "--output", "there.jsonl"], "exists already"),
     ],
@@ -120,6 +124,7 @@ def test_what_cannot_be_done_is_said(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("there.jsonl").write_text('{"question": "?", "answer": "#### 4"}\nno\n')
+    Path("list.json").write_text("[[1]]")
 
     assert main(["problems", *arguments]) == 1
 

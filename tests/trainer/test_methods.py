@@ -243,7 +243,7 @@ def test_a_run_without_an_evaluation_within_kl_max_leaves_no_output(
     assert report["advice"].startswith("Raise kl.max, or start from a model")
     assert not (run_dir / "output").exists()
     (told,) = [line for line in lines(run_dir, "alert") if line["rule"] == "kl_max"]
-    assert "without one it fails" in told["message"]
+    assert "if there is none, the run fails" in told["message"]
 
 
 def test_a_run_that_kl_max_has_ended_stays_ended_when_it_is_killed_before_its_output(

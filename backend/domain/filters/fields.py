@@ -62,14 +62,21 @@ FIELDS: dict[str, Field] = {
     "created": Field(Kind.TIME, "when it was created"),
     "started": Field(Kind.TIME, "when it first started"),
     "finished": Field(Kind.TIME, "when it ended"),
-    "archived": Field(Kind.CHOICE, "whether it is archived; without this key no", ("yes", "no")),
+    "archived": Field(
+        Kind.CHOICE,
+        "whether it is archived; without this key, archived runs are left out",
+        ("yes", "no"),
+    ),
 }
 
 # Keys with a name behind the point.
 OPEN_FIELDS: dict[str, Field] = {
     "config": Field(Kind.ANY, "a value of its config, such as config.kl.coef"),
     "metric": Field(Kind.NUMBER, "the newest value of a metric, such as metric.eval/reward"),
-    "best": Field(Kind.NUMBER, "the least value of a loss, the greatest of any other metric"),
+    "best": Field(
+        Kind.NUMBER,
+        "the least value of a loss or calibration error, the greatest of any other metric",
+    ),
     "min": Field(Kind.NUMBER, "the least value of a metric"),
     "max": Field(Kind.NUMBER, "the greatest value of a metric"),
 }

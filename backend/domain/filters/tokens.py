@@ -31,8 +31,8 @@ def tokens(text: str) -> Iterator[Token]:
     """The pieces of a filter, and one of the kind `end`. Raises InvalidFilter."""
     if len(text) > LONGEST_FILTER:
         raise InvalidFilter(
-            found=f"a filter of {len(text)} characters",
-            expected=f"at most {LONGEST_FILTER}",
+            found="more text",
+            expected=f"at most {LONGEST_FILTER} characters; the filter has {len(text)}",
             at=LONGEST_FILTER,
         )
     if (unseen := text.find("\0")) >= 0:

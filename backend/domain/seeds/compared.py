@@ -234,8 +234,8 @@ def sentence_of(found: Difference, n_comparisons: int = 1) -> str:
         )
     if not found.has_spread:
         return (
-            f"They differ by {shown(found.value)}. The seeds of each group all have one value, so "
-            "they cannot tell that from chance."
+            f"They differ by {shown(found.value)}. The seeds of each group show no spread, so they "
+            "cannot tell that from chance."
         )
     of = "IQMs" if found.is_iqm else "means"
     corrected = f", corrected for {n_comparisons} pairs of groups" if n_comparisons > 1 else ""

@@ -45,7 +45,7 @@ class SeedGroup(ApiAnswer):
         description="Their mean; from ten seeds on their interquartile mean. Null without any."
     )
     interval: Span | None = Field(
-        description="Its 95 % interval; null for fewer than 3 seeds, or if all have one value."
+        description="Its 95 % interval; null for fewer than 3 seeds, or if they show no spread."
     )
     is_iqm: bool
     apart: str | None = Field(

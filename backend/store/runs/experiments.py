@@ -131,7 +131,8 @@ def must_be_in(session: Session, experiment_id: str | None, project_id: str) -> 
     if row is None or row.project_id != project_id:
         raise InvalidInput(
             f"there is no experiment {experiment_id} in project {project_id}",
-            advice="Create it with POST /experiments, or leave experiment_id out.",
+            advice="Name an experiment of this project (GET /experiments lists them), or leave "
+            "experiment_id out.",
         )
 
 

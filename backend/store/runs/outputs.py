@@ -43,8 +43,9 @@ def answers(session: Session, run_id: str) -> OutputFile:
     if found is None:
         raise NotFound(
             f"run {run_id} has no answers in the artifact store",
-            advice="They are kept when a generate or evaluate run succeeds, and deleted when it is "
-            "archived and pruned. Clone the run to get them again.",
+            advice="They are kept when a generate or evaluate run succeeds with at most 4 GiB of "
+            "them, and deleted when it is archived and pruned. Clone the run to get them again, "
+            "with fewer prompts if they were too large.",
         )
     return OutputFile(*found)
 

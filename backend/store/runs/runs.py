@@ -275,7 +275,7 @@ def _begin_after_prune(session: Session, run: Run, *, from_start: bool) -> None:
         locked(session, run.parent_id)
         if run.parent_step not in checkpoints.steps(session, run.parent_id):
             raise Conflict(
-                f"{gone}, and so was the checkpoint that it started from",
+                f"{gone}, and the checkpoint that it started from no longer exists",
                 advice="Clone its parent.",
             )
     run.pruned_at = None

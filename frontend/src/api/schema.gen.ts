@@ -3791,7 +3791,7 @@ export interface components {
              * @description Their mean; from ten seeds on their interquartile mean. Null without any.
              */
             value: number | null;
-            /** @description Its 95 % interval; null for fewer than 3 seeds, or if all have one value. */
+            /** @description Its 95 % interval; null for fewer than 3 seeds, or if they show no spread. */
             interval: components["schemas"]["Span"] | null;
             /** Is Iqm */
             is_iqm: boolean;

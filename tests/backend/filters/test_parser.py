@@ -112,7 +112,7 @@ def test_a_text_says_this(text: str, tree: Tree) -> None:
         ("config.a..b:1", 0, "the key `config.a..b`", "config.NAME"),
         ("state.x:1", 0, "the key `state.x`", "one of state"),
         ("name:a\0b", 6, "U+0000", "characters"),
-        ("a" * 1001, 1000, "a filter of 1001 characters", "at most 1000"),
+        ("a" * 1001, 1000, "more text", "at most 1000 characters; the filter has 1001"),
         (" ".join("a" * 51), 100, "`a`", "at most 50 terms"),
         ("state:" + ",".join(["failed"] * 51), 356, "`failed`", "at most 50 terms"),
         ("(" * 13 + "a" + ")" * 13, 13, "`a`", "at most 12 levels"),

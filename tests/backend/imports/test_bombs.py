@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from backend.errors import InvalidInput, TooLarge
-from backend.uploads import json_rows, limits
+from backend.uploads import csv_rows, json_rows, limits
 from backend.uploads.rows import decode
 from tests import processes
 from tests.backend.imports.bombs import MIB, parquet
@@ -162,6 +162,14 @@ def test_where_the_file_is_cut_makes_no_difference(
 def test_json_that_is_none_says_where(text: str, reason: str) -> None:
     with pytest.raises(InvalidInput, match=reason):
         rows(text.encode())
+
+
+def test_a_row_of_csv_with_too_many_cells_says_how_many() -> None:
+    ((_, _, complaint),) = csv_rows.decode(io.BytesIO(b"prompt,response\na,b,c,d\n"))
+
+    assert complaint == (
+        "the row has 4 cells, but the header has 2; put cells that hold commas in quotation marks"
+    )
 
 
 def test_csv_cells_may_be_long_and_rows_have_a_limit() -> None:

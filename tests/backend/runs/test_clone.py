@@ -125,6 +125,14 @@ def test_another_method_or_critic_does_not_fit_a_checkpoint(
     assert "without from_checkpoint" in str(found.advice)
 
 
+def test_a_value_that_is_not_there_is_told_as_it_is_written() -> None:
+    before = {"method": "sft", "lora": {"r": 16}, "optim": {"schedule": "constant"}}
+
+    found = continuation.problems_of(before, before | {"lora": None}, 3)
+
+    assert found[0].message == "lora.r is null, but the checkpoint was made with 16"
+
+
 BATCHES = {"method": "sft", "optim": {"schedule": "constant", "batch_size": 16, "epochs": 1.0}}
 WARMED = {"optim": {"schedule": "constant", "warmup_ratio": 0.1}}
 REWARD_MODELS: list[dict[str, Any]] = [

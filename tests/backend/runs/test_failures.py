@@ -61,9 +61,13 @@ def test_a_crashed_run_is_said_to_be_tried_again_only_while_it_is(
 ) -> None:
     run_id = crashed(api, seed, database, ERROR)
     again = (
-        "Crashed; the error says why. Podium retries the run automatically; Retry queues it now."
+        "Crashed; the error says what is known. Podium retries the run automatically; Retry queues "
+        "it now."
     )
-    never = "Crashed; the error says why. Podium does not retry the run automatically; use Retry."
+    never = (
+        "Crashed; the error says what is known. Podium does not retry the run automatically; use "
+        "Retry."
+    )
 
     def said() -> tuple[str, bool]:
         run = api.get(f"/runs/{run_id}").json()

@@ -96,7 +96,7 @@ def test_a_checkpoint_that_a_waiting_clone_needs_outlives_its_run(
         assert pruning.mark_run(session, child, NOWHERE, at=AT) is not None
     lost = api.post(f"/runs/{child}/retry", json={"from": "start"})
     assert lost.status_code == 409
-    assert "so was the checkpoint that it started from" in lost.json()["detail"]
+    assert "the checkpoint that it started from no longer exists" in lost.json()["detail"]
 
 
 def test_a_pruned_model_trains_nothing_any_more(

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from pydantic import ValidationError
 
 from backend.domain.presets.registry import PRESETS
 from backend.domain.presets.sourced import sourced
-from backend.domain.run_config import merged
+from backend.domain.run_config import merged, problems_of
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import PointsTo
 from backend.schemas.rewards import characters_in_ranges
@@ -36,6 +37,32 @@ def problems(api: TestClient, seed: Seed, config: dict[str, Any]) -> list[dict[s
         assert refused.json()["errors"] == answer["problems"]
         assert api.get("/runs").json()["items"] == []
     return list(answer["problems"])
+
+
+@pytest.mark.parametrize(
+    ("config", "begins"),
+    [
+        ({"method": "sftt"}, "method is 'sftt', but must be one of 'sft', 'reward_model', "),
+        ({"method": None}, "method is null, but must be one of 'sft', "),
+        ({}, "method is missing; it must be one of 'sft', "),
+        (
+            {"method": "generate", "reward": [{"kind": "maths"}]},
+            "reward.0.kind is 'maths', but must be one of 'model', 'process', 'math', ",
+        ),
+        (
+            {"method": "generate", "reward": [{}]},
+            "reward.0.kind is missing; it must be one of 'model', 'process', 'math', ",
+        ),
+    ],
+)
+def test_a_choice_that_there_is_not_is_told_with_those_that_there_are(
+    config: dict[str, Any], begins: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        parse_run_config(config)
+
+    found = [one.message for one in problems_of(refused.value, config)]
+    assert [one for one in found if one.startswith(begins)], found
 
 
 @pytest.mark.parametrize(

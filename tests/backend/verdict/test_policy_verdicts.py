@@ -411,7 +411,7 @@ def test_equal_rewards_teach_nothing_only_where_a_prompt_is_its_own_baseline() -
 
     assert last("grpo") == ("warn", "the others teach nothing: little is left to learn")
     assert last("reinforce_pp") == (
-        "none", "not judged, because this estimator compares responses of the whole batch",
+        "none", "not judged, because the other responses to a prompt are not its baseline here",
     )  # fmt: skip
 
 

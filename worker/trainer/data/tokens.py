@@ -151,8 +151,9 @@ def _unfit(turns: list[dict[str, str]], what: str) -> ConfigError:
     shown = " / ".join(f"{turn['role']}: {turn['content'][:80]!r}" for turn in turns[:4])
     return ConfigError(
         f"the template {what} ({shown})",
-        "Correct `template`, or choose one of model, plain, text and r1_zero. A template that "
-        "refuses system prompts or leaves them out needs an empty `system`.",
+        "Correct `template` (`rollout.template` where responses are sampled), or choose one of "
+        "model, plain, text and r1_zero. A template that refuses system prompts or leaves them out "
+        "needs an empty `system` beside it.",
     )
 
 

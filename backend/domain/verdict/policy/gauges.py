@@ -211,7 +211,10 @@ def _groups(evidence: Evidence) -> Gauge:
 def _taught(evidence: Evidence, teach: float, *, at_first: float) -> Judged:
     """Judge the share of prompts whose responses differ in reward, with a note."""
     if evidence.config.get("estimator") not in GROUPED_ESTIMATORS:
-        return "none", "not judged, because this estimator compares responses of the whole batch"
+        return (
+            "none",
+            "not judged, because the other responses to a prompt are not its baseline here",
+        )
     if teach < _FEWEST_THAT_TEACH:
         return "warn", "the others teach nothing: little is left to learn"
     return "none" if teach < at_first / 2 else "good", "the others teach nothing"

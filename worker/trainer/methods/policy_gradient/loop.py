@@ -228,7 +228,7 @@ class PolicyGradient:
                 "kl_max",
                 f"kl/exact is {values['kl/exact']:.3g} nats per response, above kl.max "
                 f"{self.config.kl.max:g}: the run ends. Its output is the best evaluation within "
-                "kl.max; without one it fails.",
+                "kl.max; if there is none, the run fails.",
             )
         return values
 

@@ -96,5 +96,5 @@ def _tell_chosen_on(
             "set_chose_the_output",
             f"{n_choosing} of {len(prompts)} prompts of the evaluation set {name} are held-out "
             "prompts of the run, which choose the output, so the numbers of the set are too good. "
-            "Freeze a snapshot of other prompts, or name the train split of the run's own.",
+            "Freeze a snapshot of other prompts, or set the split of this evaluation set to train.",
         )
