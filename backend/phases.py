@@ -298,7 +298,7 @@ def _admitted(
     session: Session, caller: Caller, operation: Operation, named: Mapping[str, str]
 ) -> Caller:
     """The caller, about to do this operation on what the address names."""
-    caller.must_have_scope(operation.scope)
+    caller.must_have_scope(*operation.scopes)
     caller = caller.needing(operation.role)
     match operation.of:
         case Of.SERVICE:

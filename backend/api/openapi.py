@@ -179,7 +179,7 @@ def _complete(described: dict[str, Any], route: ApiRoute) -> None:
     open_to_all = operation.of is Of.NOBODY
     described["security"] = [] if open_to_all else [{name: []} for name in _SCHEMES]
     if not open_to_all:
-        described["x-scope"] = operation.scope
+        described["x-scope"] = " or ".join(operation.scopes)
         described["x-role"] = operation.role
     answers = described["responses"]
     answers |= {str(status): answer for status, answer in refusals(statuses(route)).items()}

@@ -122,12 +122,12 @@ class Caller:
             raise missing(what)
         raise _lacks(self.needed, self, self.roles[project_id])
 
-    def must_have_scope(self, scope: Scope) -> None:
-        """Raise Forbidden if the request came with a key that lacks this scope."""
-        if self.key is not None and scope not in self.key.scopes:
-            have = ", ".join(sorted(self.key.scopes)) or "none"
+    def must_have_scope(self, *scopes: Scope) -> None:
+        """Raise Forbidden if the request came with a key that has none of these scopes."""
+        if self.key is not None and self.key.scopes.isdisjoint(scopes):
+            needed, have = " or ".join(scopes), ", ".join(sorted(self.key.scopes)) or "none"
             raise Forbidden(
-                f"this action needs a key with the scope {scope}; this key has {have}",
+                f"this action needs a key with the scope {needed}; this key has {have}",
                 advice="Sign in and create a key with this scope, or use another key.",
             )
 

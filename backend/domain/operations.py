@@ -38,6 +38,12 @@ class Operation(NamedTuple):
     body_limit: int | None = 64 * KIB  # bytes; None: the route counts them itself
     is_traced: bool = False  # it changes nothing, and the audit knows of it all the same
     is_heavy: bool = False  # an answer can take long to make: one at a time is made
+    or_scope: Scope | None = None  # a key with this one instead of `scope` may do it, too
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The scopes of which a key needs one."""
+        return (self.scope,) if self.or_scope is None else (self.scope, self.or_scope)
 
 
 def _anybody(of: Of, scope: Scope = Scope.READ) -> Operation:
@@ -91,7 +97,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_projects": _anybody(Of.ANYWHERE),
     "get_project": _anybody(Of.PROJECT),
     "change_project": _runs(Of.PROJECT, 1 * MIB),
-    "get_guidelines": _anybody(Of.PROJECT),
+    # Who ranks acknowledges guidelines and passes the practice first.
+    "get_guidelines": _anybody(Of.PROJECT)._replace(or_scope=Scope.RANK),
     "list_guideline_versions": _reads(Of.PROJECT),
     "acknowledge_guidelines": _ranks(Of.PROJECT),
     "archive_project": _runs(Of.PROJECT),
@@ -123,7 +130,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "skip": _ranks(Of.ASSIGNMENT),
     "renew": _ranks(Of.ASSIGNMENT),
     "release": _ranks(Of.PROJECT),
-    "get_practice": _anybody(Of.PROJECT),
+    "get_practice": _anybody(Of.PROJECT)._replace(or_scope=Scope.RANK),
     "answer_practice": _ranks(Of.PROJECT),
     "try_practice_again": _ranks(Of.PROJECT),
     "list_practice_comparisons": _reads(Of.PROJECT),

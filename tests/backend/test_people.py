@@ -352,6 +352,21 @@ def test_a_key_does_what_its_scopes_say(
         assert (answer.status_code == 403) == (one != scope)
 
 
+@pytest.mark.parametrize("what", ["guidelines", "practice"])
+def test_a_key_that_ranks_reads_what_comes_before_ranking(
+    light_service: Service, what: str
+) -> None:
+    admin = light_service.client()
+    me = admin.get("/me").json()["id"]
+    project = admin.post("/projects", json={"name": "P"}).json()["id"]
+    for one in ("read", "rank", "run", "administer"):
+        answer = light_service.client(new_key(admin, me, scopes=[one])["key"]).get(
+            f"/projects/{project}/{what}"
+        )
+        assert (answer.status_code == 403) == (one not in {"read", "rank"})
+    assert "the scope read or rank; this key has administer" in answer.json()["detail"]
+
+
 def test_researchers_see_the_people_of_their_projects_only(
     light_service: Service, api: TestClient, new_user: NewUser
 ) -> None:

@@ -30,14 +30,20 @@ VALUES = {"good": 50.0, "fair": 1.0, "bad": -2.0}
 ANSWERS = [SampledResponse(Tokens([1], [2]), text, FinishReason.STOP) for text in VALUES]
 
 
-def scorer(penalty: Callable[[SampledResponse], float] | None = None, **more: object) -> Scorer:
+def scorer(
+    penalty: Callable[[SampledResponse], float] | None = None,
+    *,
+    measure: str = "",
+    on_new_sum: Callable[[], None] = lambda: None,
+    **more: object,
+) -> Scorer:
     """Twice the value of the text, plus 1."""
     reward = Reward.model_validate({"terms": [{"kind": "finished"}] * 2, **more})
     terms = [
         Term("value", 2.0, lambda answers: measured(VALUES[a.text] for a in answers)),
         Term("one", 1.0, lambda answers: measured([1.0] * len(answers))),
     ]
-    return Scorer(reward, terms, penalty)
+    return Scorer(reward, terms, penalty, measure=measure, on_new_sum=on_new_sum)
 
 
 def test_every_kind_of_the_schema_has_its_file_and_every_file_its_kind() -> None:
@@ -236,6 +242,21 @@ def test_the_running_normalizer_sees_training_alone_and_survives_a_checkpoint() 
     second.restore(first.state())
 
     assert second(ANSWERS, learn=False).reward == evaluated.reward
+
+
+def test_statistics_of_another_sum_are_dropped_and_that_is_told() -> None:
+    told: list[str] = []
+    first = scorer(normalize="running")
+    first(ANSWERS, learn=True)
+    for normalize in ("running", "none"):
+        other = scorer(
+            normalize=normalize,
+            measure="another sum",
+            on_new_sum=lambda: told.append("anew"),
+        )
+        other.restore(first.state())
+        assert other.state()["n"] == 0
+    assert told == ["anew"]
 
 
 def test_rewards_of_two_evaluations_compare_whatever_was_learned_between_them() -> None:

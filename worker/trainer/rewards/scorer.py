@@ -196,7 +196,8 @@ class Scorer:
     """The whole pipeline up to the clip; `learn` says whether a running normalizer sees a batch.
 
     `penalty` is added to the weighted sum of a response before anything else happens to it.
-    `measure` says what this sum is made of: the statistics of another one are not gone on with.
+    `measure` says what this sum is made of: the statistics of another one are not gone on with, and
+    `on_new_sum` is called where there were any.
     """
 
     def __init__(
@@ -206,7 +207,9 @@ class Scorer:
         penalty: Callable[[SampledResponse], float] | None = None,
         *,
         measure: str = "",
+        on_new_sum: Callable[[], None] = lambda: None,
     ) -> None:
+        self._on_new_sum = on_new_sum
         self._terms = list(terms)
         self._penalty = penalty
         self._measure = measure
@@ -295,6 +298,8 @@ class Scorer:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over what a checkpoint has learned of the reward, unless it was another reward."""
         if state.get("measure", self._measure) != self._measure:
+            if self._is_running and int(state["n"]) > 0:
+                self._on_new_sum()
             return
         self._running = Running(int(state["n"]), float(state["mean"]), float(state["m2"]))
         # Checkpoints of earlier versions do not name the terms that judge.
@@ -310,6 +315,17 @@ class Scorer:
         if self._clip is None or not math.isfinite(value):
             return value
         return max(-self._clip, min(self._clip, value))
+
+
+def tell_statistics_anew(run: Run) -> None:
+    """Say that a run whose reward differs from its checkpoint's learns its scale anew."""
+    run.events.alert(
+        "statistics_anew",
+        "The reward terms, their weights or the over-long penalty differ from those of the "
+        "checkpoint, so the mean and standard deviation of reward.normalize running start again: "
+        "the first rewards are on another scale than those of the parent.",
+        level="info",
+    )
 
 
 def tell_not_normalized(run: Run, reward: Reward, terms: Sequence[Term]) -> None:

@@ -24,6 +24,7 @@ const TITLES: Readonly<Record<string, string>> = {
   pinned_checkpoint: "Pinned checkpoint is gone",
   resumed_elsewhere: "Resumed in another environment",
   slow_pattern: "Slow reward pattern",
+  statistics_anew: "Reward statistics start again",
   top_p: "top_p below 1",
   unscored: "Responses without a reward",
   unused_weights: "Weights that the model does not use",

@@ -40,7 +40,12 @@ from worker.trainer.models.logprobs import TokenLogp, action_logp
 from worker.trainer.models.tokenizer import declared_ends, load_tokenizer
 from worker.trainer.optim import Optimizer
 from worker.trainer.output import write_causal_lm
-from worker.trainer.rewards.scorer import Scorer, build_terms, tell_not_normalized
+from worker.trainer.rewards.scorer import (
+    Scorer,
+    build_terms,
+    tell_not_normalized,
+    tell_statistics_anew,
+)
 from worker.trainer.run import Run, give_freed_memory_back
 from worker.trainer.sampling.prompts import read_both_splits, require_references, sampling_of
 
@@ -93,6 +98,7 @@ class PolicyGradient:
             terms,
             penalty_of(config),
             measure=measure.of_sums(config),
+            on_new_sum=lambda: tell_statistics_anew(run),
         )
         self.collector = Collector(
             run, config, self.policy, train_prompts, self.sampling, self.scorer
