@@ -235,6 +235,26 @@ def test_solutions_that_cannot_be_read_are_named(
     assert report["advice"]
 
 
+@pytest.mark.parametrize(
+    ("separator", "content", "is_offered"),
+    [("newline", "one\ntwo", True), ("blank_line", "one\n\ntwo", False)],
+)
+def test_the_other_separator_is_offered_to_who_has_not_set_it(
+    workshop: Workshop, tiny_model: Path, separator: str, content: str, is_offered: bool
+) -> None:
+    config = process_reward_model_config(tiny_model, separator=separator)
+    run_dir = workshop.lay_out("run", config)
+    path = run_dir / "inputs" / "solutions.jsonl"
+    steps = {"steps": [{"content": content, "label": 1}]}
+    records = [json.loads(line) | steps for line in path.read_bytes().splitlines()]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+    report = workshop.run_here(run_dir)
+
+    assert "has 1 labelled steps" in report["message"]
+    assert ("set separator to blank_line" in report["advice"]) is is_offered
+
+
 def test_an_unfinished_solution_ends_at_a_separator(workshop: Workshop, tiny_model: Path) -> None:
     run_dir = workshop.lay_out("run", process_reward_model_config(tiny_model))
     path = run_dir / "inputs" / "solutions.jsonl"
