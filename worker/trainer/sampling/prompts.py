@@ -125,8 +125,8 @@ def require_references(
         )
     run.events.alert(
         "no_reference",
-        f"{n_without} of {len(prompts)} prompts{of} came without a ground truth (`reference`), so the reward term "
-        f"{kind} cannot score their responses, which are left out.",
+        f"{n_without} of {len(prompts)} prompts{of} came without a ground truth (`reference`), so "
+        f"the reward term {kind} cannot score their responses, which are left out.",
     )
 
 
