@@ -4,11 +4,10 @@ import "./difference.css";
 import { useMemo } from "react";
 
 import { PlainText } from "@/components/text/plain-text";
-
-import { differences } from "./words";
+import { compareWords } from "@/lib/text/word-diff";
 
 export function Difference({ before, after }: { before: string; after: string }) {
-  const parts = useMemo(() => differences(before, after), [before, after]);
+  const parts = useMemo(() => compareWords(before, after), [before, after]);
   if (before === after) return <p className="small faint">The same text.</p>;
   if (parts === null)
     return (
@@ -21,10 +20,10 @@ export function Difference({ before, after }: { before: string; after: string })
     );
   return (
     <p className="plain difference" dir="auto">
-      {parts.map(({ text, kind }, place) =>
-        kind === "same" ? (
+      {parts.map(({ text, of }, place) =>
+        of === "both" ? (
           <PlainText key={place} text={text} />
-        ) : kind === "new" ? (
+        ) : of === "second" ? (
           <ins key={place}>
             <PlainText text={text} />
           </ins>

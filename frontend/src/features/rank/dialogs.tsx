@@ -1,14 +1,15 @@
 /** The small windows of the ranking page: skip, note, difference, guidelines. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useId, useRef, useState } from "react";
+import { useEffect, useId, useMemo, useRef, useState } from "react";
 
 import { projectQuery } from "@/api/projects";
 import { Dialog } from "@/components/dialog";
 import { GuidelinesText } from "@/components/guidelines";
 import { Loaded } from "@/components/states";
 import { hasSingleLetters, useHasSingleLetters } from "@/lib/keys/single-letter";
+import { MOST_WORDS } from "@/lib/text/word-diff";
 
-import { diff, isCut, MOST_WORDS } from "./diff";
+import { diff } from "./diff";
 import { Pieces } from "./pieces";
 import { digitOfKey, pressOf } from "./ranking/press";
 import { letterOf } from "./ranking/ranking";
@@ -103,7 +104,9 @@ export function DiffDialog(props: {
   onClose: () => void;
 }) {
   const [pair, setPair] = useState([props.first, props.second] as const);
-  const texts = diff(props.contents[pair[0]] ?? "", props.contents[pair[1]] ?? "");
+  const first = props.contents[pair[0]] ?? "";
+  const second = props.contents[pair[1]] ?? "";
+  const { sides, isCut } = useMemo(() => diff(first, second), [first, second]);
   const chooser = (side: 0 | 1) => (
     <select
       className="input"
@@ -130,9 +133,9 @@ export function DiffDialog(props: {
       <div className="diff">
         {chooser(0)}
         {chooser(1)}
-        <Pieces pieces={texts[0]} />
-        <Pieces pieces={texts[1]} />
-        {pair.some((card) => isCut(props.contents[card] ?? "")) && (
+        <Pieces pieces={sides[0]} />
+        <Pieces pieces={sides[1]} />
+        {isCut && (
           <p className="hint">
             Only the first {MOST_WORDS.toLocaleString("en")} words, spaces and punctuation marks are
             compared; the rest is shown without highlights.

@@ -4,16 +4,16 @@
  * A block is a paragraph, a list or a piece of code: what an empty line ends. Blocks that stay, come
  * or go as a whole are shown as the markdown that they are; of changed ones the words are compared.
  */
-import { isCut, woven, wovenWords, type Token } from "../diff";
+import { compareFirstWords, compareLists, type Part } from "@/lib/text/word-diff";
 
 export type Change =
   | { readonly kind: "same" | "added" | "removed"; readonly text: string }
-  | { readonly kind: "changed"; readonly words: readonly Token[]; readonly isCut: boolean };
+  | { readonly kind: "changed"; readonly words: readonly Part[]; readonly isCut: boolean };
 
 /** However deep in a list. */
 const FENCE = /^\s*(```|~~~)/;
-/** Of more the words of the whole are compared: the table of blocks grows with their square. */
-const MOST_BLOCKS = 2000;
+/** Of texts with more changes than this the words of the whole are compared. */
+const MOST_CHANGED_BLOCKS = 2000;
 
 export function blocksOf(text: string): string[] {
   const blocks: string[][] = [[]];
@@ -27,25 +27,21 @@ export function blocksOf(text: string): string[] {
 }
 
 export function changesOf(before: string, now: string): Change[] {
-  const [first, second] = [blocksOf(before), blocksOf(now)];
-  if (Math.max(first.length, second.length) > MOST_BLOCKS) return changeOf(before, now);
+  const runs = compareLists(blocksOf(before), blocksOf(now), MOST_CHANGED_BLOCKS);
+  if (runs === null) return changeOf(before, now);
   const changes: Change[] = [];
-  let gone: string[] = [];
-  let come: string[] = [];
+  let [gone, come]: [string[], string[]] = [[], []];
   const settle = () => {
     changes.push(...changeOf(gone.join("\n\n"), come.join("\n\n")));
     [gone, come] = [[], []];
   };
-  for (const { text, of } of woven(first, second)) {
-    if (of === "first") gone.push(text);
-    else if (of === "second") come.push(text);
+  for (const { items, of } of runs) {
+    if (of === "first") gone.push(...items);
+    else if (of === "second") come.push(...items);
     else {
       settle();
       // One document: a list goes on over an empty line, and a link may be defined far below.
-      const last = changes.at(-1);
-      if (last?.kind === "same")
-        changes[changes.length - 1] = { kind: "same", text: `${last.text}\n\n${text}` };
-      else changes.push({ kind: "same", text });
+      changes.push({ kind: "same", text: items.join("\n\n") });
     }
   }
   settle();
@@ -57,5 +53,12 @@ function changeOf(gone: string, come: string): Change[] {
   if (gone === "" && come === "") return [];
   if (gone === "") return [{ kind: "added", text: come }];
   if (come === "") return [{ kind: "removed", text: gone }];
-  return [{ kind: "changed", words: wovenWords(gone, come), isCut: isCut(gone) || isCut(come) }];
+  return [changedWords(gone, come)];
+}
+
+/** The words of both in one line of reading; of what is not compared, only that of `come`. */
+function changedWords(gone: string, come: string): Change {
+  const { parts, rests } = compareFirstWords(gone, come);
+  const rest: Part[] = rests[1] === "" ? [] : [{ text: rests[1], of: "both" }];
+  return { kind: "changed", words: [...parts, ...rest], isCut: rests.join("") !== "" };
 }

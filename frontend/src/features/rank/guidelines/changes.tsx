@@ -5,8 +5,8 @@ import { useMemo } from "react";
 
 import { Markdown } from "@/components/text/markdown";
 import { PlainText } from "@/components/text/plain-text";
+import type { Part } from "@/lib/text/word-diff";
 
-import type { Token } from "../diff";
 import { changesOf, type Change } from "./block-changes";
 
 export function Changes({ before, now }: { before: string; now: string }) {
@@ -44,15 +44,15 @@ function Block({ change }: { change: Change }) {
     case "changed":
       return (
         <p className="plain" dir="auto">
-          {change.words.map((token, place) => (
-            <Words key={place} token={token} />
+          {change.words.map((part, place) => (
+            <Words key={place} part={part} />
           ))}
         </p>
       );
   }
 }
 
-function Words({ token: { text, of } }: { token: Token }) {
+function Words({ part: { text, of } }: { part: Part }) {
   if (of === "both") return <PlainText text={text} />;
   const words = <PlainText text={text} />;
   return of === "first" ? <del>{words}</del> : <ins>{words}</ins>;
