@@ -107,7 +107,7 @@ export function TopBar(props: { user: User; onSearch: () => void }) {
       <LostConnection />
       <button
         type="button"
-        className="btn ghost search"
+        className="btn ghost"
         aria-label="Search Ctrl K"
         aria-keyshortcuts="Control+K Meta+K"
         onClick={props.onSearch}

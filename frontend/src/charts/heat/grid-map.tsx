@@ -62,7 +62,7 @@ export function GridMap(props: GridMapProps) {
     return row >= 0 && row < rows.length ? row : null;
   };
   return (
-    <div ref={ref} className="grid-map">
+    <div ref={ref}>
       <canvas
         ref={canvas}
         style={{ width: room, height }}

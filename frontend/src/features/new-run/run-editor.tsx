@@ -135,7 +135,7 @@ function Form(props: {
           onStep={continueFrom}
         />
         {draft.undo !== null && <ReplacedNotice onUndo={draft.undo} />}
-        <div className="row form-or-json">
+        <div className="row">
           <Segmented
             label="Form or JSON"
             value={isText ? "json" : "form"}

@@ -4,7 +4,7 @@ import { CopyButton } from "@/components/text/copy-button";
 
 export function SecretText(props: { label: string; text: string; onDone: () => void }) {
   return (
-    <div className="note good secret" role="status">
+    <div className="note good" role="status">
       <Icon name="lock" />
       <div className="grow">
         <b>{props.label}.</b> It is shown only now: copy it before you leave this page.

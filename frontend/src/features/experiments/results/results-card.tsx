@@ -64,7 +64,7 @@ export function ResultsCard(props: { experiment: Experiment; refetchMs: number |
   const placeOf = usePlaces(experiment.run_ids);
   const hasTables = query.data !== undefined && query.data.tables.length > 0;
   return (
-    <section className="card results" aria-label="Results">
+    <section className="card" aria-label="Results">
       <div className="row card-head">
         <h2>Results</h2>
         <span className="grow" />

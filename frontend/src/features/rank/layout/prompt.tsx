@@ -98,16 +98,7 @@ export function Prompt(props: PromptProps) {
           title={withKey("Show all of the prompt, or only its last turn", "prompt")}
           onClick={props.onToggle}
         >
-          <span className="label">
-            {isOpen ? (
-              "Fold"
-            ) : (
-              <>
-                <span className="verb">Show </span>
-                {turns}
-              </>
-            )}
-          </span>
+          <span className="label">{isOpen ? "Fold" : `Show ${turns}`}</span>
           <Icon name={isOpen ? "up" : "down"} />
         </button>
       )}
