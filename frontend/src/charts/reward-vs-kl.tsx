@@ -8,8 +8,7 @@ import "./reward-vs-kl.css";
 
 import { useState, type KeyboardEvent, type MouseEvent } from "react";
 
-import { csvOf } from "@/lib/files/csv";
-import { fileName, save } from "@/lib/files/download";
+import { saveCsv } from "@/lib/files/download";
 import { between, number } from "@/lib/format";
 
 import type { Column, Path, PathPoint } from "./reward-vs-kl-path";
@@ -154,10 +153,7 @@ interface RewardVsKlProps {
 }
 
 const saveRows = (paths: readonly Path[]) =>
-  save(
-    new Blob([csvOf([HEADS, ...rowsOf(paths)])], { type: "text/csv;charset=utf-8" }),
-    fileName(["reward vs KL", ...paths.map(({ label }) => label)], "csv"),
-  );
+  saveCsv([HEADS, ...rowsOf(paths)], ["reward vs KL", ...paths.map(({ label }) => label)]);
 
 /** The picture, or its numbers as a table; both can be saved as a file of numbers. */
 export function RewardVsKl(props: RewardVsKlProps) {

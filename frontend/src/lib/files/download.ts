@@ -1,4 +1,5 @@
 /** Files that the browser saves. */
+import { csvOf, type Cell } from "./csv";
 
 export function save(content: Blob, name: string): void {
   const address = URL.createObjectURL(content);
@@ -17,4 +18,9 @@ export function fileName(parts: readonly string[], ending: string): string {
   const plain = parts.join(" ").replace(/[^\p{L}\p{N} ._+-]+/gu, "-");
   const bare = plain.replace(/^[ .-]+|[ .-]+$/g, "").slice(0, LONGEST_NAME);
   return `${bare === "" ? "chart" : bare}.${ending}`;
+}
+
+/** As comma-separated values, in a file that is named after the parts. */
+export function saveCsv(rows: Iterable<readonly Cell[]>, parts: readonly string[]): void {
+  save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), fileName(parts, "csv"));
 }

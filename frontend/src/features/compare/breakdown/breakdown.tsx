@@ -12,8 +12,7 @@ import { trainedOn } from "@/components/seed-groups/trained-on";
 import { Failure } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
-import { csvOf } from "@/lib/files/csv";
-import { fileName, save } from "@/lib/files/download";
+import { saveCsv } from "@/lib/files/download";
 import { intervalText, number } from "@/lib/format";
 import { useView } from "@/features/compare/view";
 
@@ -39,11 +38,7 @@ export function Breakdown({ answer }: { answer: SeedGroups }) {
   // Only evaluations that were asked for a breakdown have one.
   if (shown === undefined) return null;
   const way: Way = breakdownAs === "heat" ? "heat" : "bars";
-  const saveValues = () =>
-    save(
-      new Blob([csvOf(csvRows(shown))], { type: "text/csv;charset=utf-8" }),
-      fileName([shown.name, shown.set], "csv"),
-    );
+  const saveValues = () => saveCsv(csvRows(shown), [shown.name, shown.set]);
   return (
     <section className="card chart breakdown" aria-label="Breakdown">
       <div className="row">

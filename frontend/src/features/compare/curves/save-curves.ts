@@ -11,8 +11,8 @@ import type { Axis, Zoom } from "@/charts/live-curves";
 import { unitOf, type Explained } from "@/components/metrics/explained";
 import { estimateText } from "@/components/seed-groups/estimate";
 import { colourOf, isDashed, letterOf } from "@/components/seed-groups/group-names";
-import { csvOf, type Cell } from "@/lib/files/csv";
-import { fileName, save } from "@/lib/files/download";
+import type { Cell } from "@/lib/files/csv";
+import { saveCsv } from "@/lib/files/download";
 import { plural } from "@/lib/format";
 
 import { drawn, hasMean, type RunCurve } from "./columns";
@@ -84,7 +84,7 @@ export async function saveValues(client: QueryClient, chart: Chart): Promise<voi
     }),
   ]);
   const rows = rowsOf(answer, runs, axis, groups.items, series.series);
-  save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), fileName(nameOf(chart), "csv"));
+  saveCsv(rows, nameOf(chart));
 }
 
 /** Groups first, bucket by bucket; then each run, value by value or bucket by bucket. */

@@ -16,8 +16,7 @@ import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { useView } from "@/features/run/view";
-import { csvOf } from "@/lib/files/csv";
-import { fileName, save } from "@/lib/files/download";
+import { saveCsv } from "@/lib/files/download";
 import { number, percent, plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 import { useGo } from "@/lib/address/use-go";
@@ -76,11 +75,7 @@ function Prompts({ run, base, found }: { run: Run; base: string; found: PromptSc
   const measure = wanted === "score" || wanted === "passed" ? wanted : first;
   const rows = learned(found.items, measure);
   const saturated = rows.filter((one) => one.saturatedAt !== null);
-  const saveValues = () =>
-    save(
-      new Blob([csvOf(csvRows(found.items))], { type: "text/csv;charset=utf-8" }),
-      fileName([run.name, "prompts"], "csv"),
-    );
+  const saveValues = () => saveCsv(csvRows(found.items), [run.name, "prompts"]);
   return (
     <section className="card prompt-scores" aria-label="Prompts">
       <div className="row card-head">

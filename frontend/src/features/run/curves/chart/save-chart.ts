@@ -9,8 +9,8 @@ import type { Picture } from "@/charts/export/svg";
 import type { Zoom } from "@/charts/live-curves";
 import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
-import { csvOf, type Cell } from "@/lib/files/csv";
-import { fileName, save } from "@/lib/files/download";
+import type { Cell } from "@/lib/files/csv";
+import { saveCsv } from "@/lib/files/download";
 
 import { plotted } from "../columns";
 import type { Drawn } from "../layout";
@@ -61,7 +61,7 @@ export async function saveValues(client: QueryClient, chart: Chart): Promise<voi
   });
   const { series } = await client.fetchQuery({ ...query, staleTime: 0, gcTime: 0 });
   const rows = rowsOf(name, view, series);
-  save(new Blob([csvOf(rows)], { type: "text/csv;charset=utf-8" }), fileName(nameOf(chart), "csv"));
+  saveCsv(rows, nameOf(chart));
 }
 
 /** A row for each value with its interval; of a longer curve a row for each bucket. */

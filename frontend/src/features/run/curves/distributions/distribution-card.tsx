@@ -8,8 +8,7 @@ import { HeatMap } from "@/charts/heat/heat-map";
 import type { Zoom } from "@/charts/live-curves";
 import { Item, ItemsMenu } from "@/components/chart/chart-menu";
 import type { View } from "@/features/run/view";
-import { csvOf } from "@/lib/files/csv";
-import { fileName, save } from "@/lib/files/download";
+import { saveCsv } from "@/lib/files/download";
 import { number } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 
@@ -44,10 +43,7 @@ export function DistributionCard(props: DistributionCardProps) {
   const [title, unit] = KNOWN[spread.name] ?? [spread.name, ""];
   const at = summaries[place ?? summaries.length - 1];
   const saveValues = () =>
-    save(
-      new Blob([csvOf(rowsOf(spread, summaries, view.axis))], { type: "text/csv;charset=utf-8" }),
-      fileName([run.name, spread.name, "distribution"], "csv"),
-    );
+    saveCsv(rowsOf(spread, summaries, view.axis), [run.name, spread.name, "distribution"]);
   return (
     <section className="card chart" aria-label={`${spread.name} distribution`}>
       <header>
