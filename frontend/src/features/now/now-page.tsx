@@ -20,6 +20,7 @@ import type {
 import { Icon, type IconName } from "@/components/icons";
 import { IntervalBar } from "@/components/agreement/interval-bar";
 import { StatePill } from "@/components/run-state";
+import { ProgressBar } from "@/components/run-list/progress-bar";
 import { timeLeft } from "@/components/run-list/time-left";
 import { LastValue, Trend, useTrends } from "@/components/run-list/trends";
 import { Empty, Failed, Failure, Loaded } from "@/components/states";
@@ -57,9 +58,8 @@ interface Asked {
 
 function RunLine({ run, asked }: { run: Run; asked: Asked }) {
   const verdict = asked.verdicts.get(run.id);
-  const { step, steps, phase } = run.progress;
+  const { phase } = run.progress;
   const isRunning = run.state === "running";
-  const share = run.state === "succeeded" ? 100 : steps > 0 ? (100 * step) / steps : 0;
   return (
     <li>
       <Link className="line" to={`/projects/${run.project_id}/runs/${run.id}`}>
@@ -82,9 +82,7 @@ function RunLine({ run, asked }: { run: Run; asked: Asked }) {
           <LastValue run={run} headline={asked.trends.get(run.id)} />
         </span>
         <span className="how-far">
-          <span className="bar">
-            <i style={{ width: `${Math.min(100, share)}%` }} />
-          </span>
+          <ProgressBar run={run} />
           <span className="small faint mono">
             {isRunning
               ? [phase && words(phase), timeLeft(run.progress)].filter(Boolean).join(", ")

@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { experimentQuery, experimentsQuery } from "@/api/experiments";
 import type { Run } from "@/api/types";
 import { StatePill } from "@/components/run-state";
+import { ProgressBar } from "@/components/run-list/progress-bar";
 import { timeLeft } from "@/components/run-list/time-left";
 import { LastValue, Trend } from "@/components/run-list/trends";
 import type { Headline } from "@/components/metrics/headline";
@@ -114,12 +115,9 @@ function Value({ value }: { value: string | number | boolean | null }) {
 function Progress({ run }: { run: Run }) {
   const { step, steps } = run.progress;
   const left = run.state === "running" ? timeLeft(run.progress) : null;
-  const share = run.state === "succeeded" ? 100 : steps > 0 ? (100 * step) / steps : 0;
   return (
     <div className="progress-cell">
-      <div className="bar">
-        <i style={{ width: `${Math.min(100, share)}%` }} />
-      </div>
+      <ProgressBar run={run} />
       <span className="small faint mono nowrap">
         {steps > 0 ? `${number(step)} / ${number(steps)}` : "–"}
       </span>
