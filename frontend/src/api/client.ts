@@ -71,6 +71,9 @@ export class Problem extends Error {
   }
 }
 
+/** Whether something else has changed what a request was about. */
+export const isConflict = (error: unknown): boolean => error instanceof Problem && error.isConflict;
+
 /** Whether a query is asked again after so many failures: twice, where that may help. */
 export const mayAskAgain = (failures: number, error: unknown): boolean =>
   error instanceof Problem && error.isPassing && failures < 2;

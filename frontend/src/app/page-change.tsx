@@ -5,11 +5,10 @@
 import { useEffect, useRef, useState } from "react";
 import { useLocation } from "react-router";
 
+import { isNowhere } from "@/components/focus/is-nowhere";
+
 /** Of index.html: a page that does not know its name yet has none. */
 const NAMELESS = "Podium";
-
-const isNowhere = (): boolean =>
-  document.activeElement === null || document.activeElement === document.body;
 
 export function PageChange() {
   const { pathname } = useLocation();

@@ -9,6 +9,8 @@
  * Where the same button would end something for good that nobody has read yet, rows have a `tabIndex`:
  * then the next row itself has the focus.
  */
+import { isNowhere } from "./is-nowhere";
+
 const ROWS = "tbody > tr, li, [data-row]";
 const FIELDS = "input, textarea, select";
 const CONTROLS = `button, a[href], summary, ${FIELDS}`;
@@ -81,9 +83,6 @@ function focus(element: Element | null): void {
   if (element.matches(HEADINGS)) element.tabIndex = -1;
   element.focus();
 }
-
-const isNowhere = (): boolean =>
-  document.activeElement === null || document.activeElement === document.body;
 
 /** A `ref` for the area; what it returns ends it. */
 export function keepFocus(area: HTMLElement | null): (() => void) | undefined {

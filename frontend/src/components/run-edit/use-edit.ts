@@ -2,14 +2,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import { Problem } from "@/api/client";
+import { isConflict } from "@/api/client";
 import { changeRun, runQuery } from "@/api/runs";
 import type { Run, RunChange } from "@/api/types";
 import { useSending } from "@/components/form/use-sending";
 
 import { changedFields, changeOf, clashingFields, sentValues, valuesOf, type Typed } from "./typed";
-
-const isConflict = (error: Error | null) => error instanceof Problem && error.isConflict;
 
 /** `run` is the newest; the form began with what stood there when it was opened. */
 export function useEdit(run: Run, typed: Typed, onClose: () => void) {

@@ -4,7 +4,7 @@ import "./saved-views.css";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import { Problem } from "@/api/client";
+import { isConflict } from "@/api/client";
 import { managesIn, meQuery } from "@/api/session";
 import type { SavedView } from "@/api/types";
 import { changeView, createView, viewsKey, viewsQuery, type ViewPage } from "@/api/views";
@@ -60,7 +60,7 @@ function useUpdate(view: SavedView) {
       await readAgain();
       onSaved(query);
     },
-    onError: (error) => (error instanceof Problem && error.isConflict ? readAgain() : undefined),
+    onError: (error) => (isConflict(error) ? readAgain() : undefined),
   });
   return { saving, isLate: isOvertaken(base, view), seen: seenRevision(base, view) };
 }
@@ -88,9 +88,7 @@ function UpdateButton(props: {
         <PendingButton isPending={saving.isPending} onPress={() => save(view.revision)}>
           Replace theirs
         </PendingButton>
-        {!(saving.error instanceof Problem && saving.error.isConflict) && (
-          <Refused asked={saving} />
-        )}
+        {!isConflict(saving.error) && <Refused asked={saving} />}
       </div>
     );
   return (

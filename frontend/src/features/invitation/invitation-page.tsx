@@ -5,7 +5,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState, type ReactNode } from "react";
 import { Link, useLocation } from "react-router";
 
-import { Problem } from "@/api/client";
+import { isConflict, Problem } from "@/api/client";
 import { acceptInvitation, joinByInvitation, openInvitation } from "@/api/members";
 import { meQuery } from "@/api/session";
 import type { OpenedInvitation, Role, User } from "@/api/types";
@@ -168,7 +168,7 @@ function NewAccount({ token, invitation }: { token: string; invitation: OpenedIn
     mutationFn: () => acceptInvitation(token, invitation.email === null ? email : null, password),
     onSuccess: onAccepted,
   });
-  const isTaken = accepting.error instanceof Problem && accepting.error.isConflict;
+  const isTaken = isConflict(accepting.error);
   return (
     <form
       className="form"

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import { Problem } from "@/api/client";
+import { isConflict } from "@/api/client";
 import { changeExperiment, experimentQuery } from "@/api/experiments";
 import { meQuery } from "@/api/session";
 import type { Experiment } from "@/api/types";
@@ -161,7 +161,7 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
         await client.invalidateQueries({ queryKey: ["experiments", experiment.project_id] });
       },
       onError: async (error) => {
-        if (!(error instanceof Problem && error.isConflict)) return;
+        if (!isConflict(error)) return;
         const newest = await client.fetchQuery({ ...query, staleTime: 0 });
         // More may have been typed while it was fetched.
         setTyped((now) => rebased(now, textsOf(from), textsOf(newest)));
@@ -176,7 +176,7 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
       setFrom(saved);
     },
   );
-  const isConflict = saving.error !== null && saving.error === told;
+  const isOvertaken = saving.error !== null && saving.error === told;
   const set = (name: keyof Texts) => (value: string) =>
     setTyped((now) => ({ ...now, [name]: value }));
   return (
@@ -198,15 +198,15 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
         <Text key={name} {...field} value={typed[name]} onChange={set(name)} />
       ))}
       <Notes value={typed.notes} onChange={set("notes")} />
-      {isConflict && <Newer newest={from} typed={typed} before={before} />}
-      {saving.error !== null && !isConflict && <Failure error={saving.error} />}
+      {isOvertaken && <Newer newest={from} typed={typed} before={before} />}
+      {saving.error !== null && !isOvertaken && <Failure error={saving.error} />}
       <div className="row">
         <button
           type="submit"
           className="btn primary"
           disabled={saving.isPending || typed.name.trim() === ""}
         >
-          {saving.isPending ? "Saving…" : isConflict ? "Save mine instead" : "Save"}
+          {saving.isPending ? "Saving…" : isOvertaken ? "Save mine instead" : "Save"}
         </button>
         <button type="button" className="btn" onClick={close}>
           Cancel

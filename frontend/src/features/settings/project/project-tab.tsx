@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useRef, useState } from "react";
 
-import { Problem } from "@/api/client";
+import { isConflict } from "@/api/client";
 import { changeProject, projectQuery, projectsQuery } from "@/api/projects";
 import type { Project, ProjectChange } from "@/api/types";
 import { NameField } from "@/components/form/create-form";
@@ -31,8 +31,6 @@ export function ProjectTab({ projectId }: { projectId: string }) {
     </Loaded>
   );
 }
-
-const isConflict = (error: Error | null) => error instanceof Problem && error.isConflict;
 
 interface Sent {
   readonly change: ProjectChange;
