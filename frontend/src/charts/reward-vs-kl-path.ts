@@ -28,6 +28,22 @@ export interface PathPoint {
   readonly n?: number;
 }
 
+/** A KL by its name, and the points at the steps that have it and the reward. */
+export interface Paired {
+  readonly cost: string;
+  readonly points: readonly PathPoint[];
+}
+
+/** The first cost that was measured at steps of the reward. */
+export function firstPaired(
+  costs: readonly string[],
+  pair: (cost: string) => readonly PathPoint[],
+): Paired | undefined {
+  return costs
+    .map((cost) => ({ cost, points: pair(cost) }))
+    .find(({ points }) => points.length > 0);
+}
+
 export interface Path {
   /** What is handed back when one of its points is picked. */
   readonly id: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { nearOf, paired, pointBeside } from "./reward-vs-kl";
-import type { Path } from "./reward-vs-kl-path";
+import { firstPaired, type Path } from "./reward-vs-kl-path";
 import { rowsOf } from "./reward-vs-kl-rows";
 
 const kl = { x: [0, 10, 20, 30], values: [0, 1, null, -0.01] };
@@ -43,6 +43,13 @@ describe("reward against KL", () => {
     expect(paired(undefined, reward)).toEqual([]);
     expect(paired(kl, undefined)).toEqual([]);
   });
+});
+
+it("takes the first KL that was measured at steps of the reward", () => {
+  const costs = { exact: { x: [5], values: [1] }, response: kl, late: kl };
+  const pair = (cost: string) => paired(costs[cost as keyof typeof costs], reward);
+  expect(firstPaired(["exact", "response", "late"], pair)?.cost).toBe("response");
+  expect(firstPaired(["exact"], pair)).toBeUndefined();
 });
 
 describe("the arrow keys", () => {

@@ -2,7 +2,13 @@
 import type { GroupCurve, SeedGroup } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 import { paired } from "@/charts/reward-vs-kl";
-import { columnOf, type Column, type Path, type PathPoint } from "@/charts/reward-vs-kl-path";
+import {
+  columnOf,
+  firstPaired,
+  type Column,
+  type Path,
+  type PathPoint,
+} from "@/charts/reward-vs-kl-path";
 import { FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { colourOf, letterOf } from "@/components/seed-groups/group-names";
 
@@ -19,14 +25,6 @@ const ofGroup = (
   part: "value" | "low" | "high" = "value",
 ): Column | undefined => curve && { x: curve.x, values: curve[part] };
 
-/** By the first cost that was measured at steps of the reward. */
-function firstPaired(
-  costs: readonly string[],
-  pair: (cost: string) => readonly PathPoint[],
-): readonly PathPoint[] {
-  return costs.map(pair).find((points) => points.length > 0) ?? [];
-}
-
 const seedsAt = (curve: GroupCurve | undefined) =>
   new Map(curve?.x.map((step, i) => [step, curve.n[i]]));
 
@@ -39,13 +37,11 @@ function haveAsManySeeds(price: GroupCurve | undefined, reward: GroupCurve | und
 function groupPath(place: number, { name, costs, isEvaluated }: Measure, known: Known): Path {
   const reward = known.groups(place, name);
   const ends = [ofGroup(reward, "low"), ofGroup(reward, "high")] as const;
-  const priced = costs.map((cost) => {
-    const price = known.groups(place, cost);
-    return { price, points: paired(ofGroup(price), ofGroup(reward), ends) };
-  });
+  const priceOf = (cost: string) => known.groups(place, cost);
+  const pair = (cost: string) => paired(ofGroup(priceOf(cost)), ofGroup(reward), ends);
   // Chosen before steps are left out: a mean does not go on by another KL unsaid.
-  const first = priced.find(({ points }) => points.length > 0);
-  const points = first?.points.filter(haveAsManySeeds(first.price, reward)) ?? [];
+  const first = firstPaired(costs, pair);
+  const points = first?.points.filter(haveAsManySeeds(priceOf(first.cost), reward)) ?? [];
   const label = letterOf(place);
   return {
     id: `group ${place}`,
@@ -61,7 +57,7 @@ function runPath(run: string, place: number, measure: Measure, known: Known): Pa
   const { name, costs, isEvaluated } = measure;
   const of = (one: string) => columnOf(known.runs(run, one), isEvaluated);
   const ends = [of(`${name}_low`), of(`${name}_high`)] as const;
-  const points = firstPaired(costs, (cost) => paired(of(cost), of(name), ends));
+  const points = firstPaired(costs, (cost) => paired(of(cost), of(name), ends))?.points ?? [];
   return { id: run, label: letterOf(place), colour: colourOf(place), points, isEvaluated };
 }
 

@@ -2,7 +2,7 @@
 import type { Run } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 import { paired } from "@/charts/reward-vs-kl";
-import { columnOf, type Path } from "@/charts/reward-vs-kl-path";
+import { columnOf, firstPaired, type Path } from "@/charts/reward-vs-kl-path";
 import { goldOf, goldTitle } from "@/components/metrics/gold";
 import { trainingReward } from "@/components/metrics/training-reward";
 import { plural } from "@/lib/format";
@@ -14,12 +14,12 @@ const TRAINING: Named = { id: "training", label: "training", colour: "--s1", isE
 const HELD_OUT: Named = { id: "held-out", label: "held-out", colour: "--s2", isEvaluated: true };
 const GOLD: Named = { id: "gold", label: "gold", colour: "--s4", isEvaluated: true };
 
-/** By the first of these KLs that was measured at steps of the reward. */
+/** By the first of these KLs that was measured at steps of the reward, or without points. */
 function pathOf(named: Named, curves: Curves, reward: string, costs: readonly string[]): Path {
   const of = (name: string) => columnOf(curves.get(name), named.isEvaluated);
   const ends = [of(`${reward}_low`), of(`${reward}_high`)] as const;
-  const paths = costs.map((cost) => paired(of(cost), of(reward), ends));
-  return { ...named, points: paths.find((points) => points.length > 0) ?? [] };
+  const first = firstPaired(costs, (cost) => paired(of(cost), of(reward), ends));
+  return { ...named, points: first?.points ?? [] };
 }
 
 /** All metrics that paths are made of, as far as the run has them. */
