@@ -1,22 +1,11 @@
 /** A server, a browser and what may happen to both, for tests: time is vitest's, chance is seeded. */
+import type { Chance } from "@/lib/seeded-chance";
+
 import type { Heard, Server } from "./feed";
 import type { Port } from "./feed";
 import { Hub } from "./hub";
 import type { Follower, FromHub, LiveEvent, StreamStatus } from "./messages";
 import { Tab, type Line } from "./tab";
-
-export type Chance = () => number;
-
-/** Mulberry32: numbers from 0 to 1, the same for the same seed. */
-export function chanceOf(seed: number): Chance {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** What is sent comes late, but in the order in which it was sent; nothing after `cut`. */
 class Wire {

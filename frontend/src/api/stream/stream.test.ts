@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
+import { seededChance, type Chance } from "@/lib/seeded-chance";
+
 import type { Heard } from "./feed";
 import { Hub, MOST_RUNS, MOST_UNANSWERED } from "./hub";
 import { PING_MS, type FromHub, type MessageType } from "./messages";
-import { chanceOf, Reader, SimulatedBrowser, SimulatedServer, type Chance } from "./simulated";
+import { Reader, SimulatedBrowser, SimulatedServer } from "./simulated";
 
 const RUNS = ["run_a", "run_b", "run_c", "run_d"];
 const HIDDEN = "run_hidden";
@@ -25,7 +27,7 @@ afterEach(() => {
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 function setUp(seed = 1) {
-  const chance = chanceOf(seed);
+  const chance = seededChance(seed);
   vi.spyOn(Math, "random").mockImplementation(chance);
   const server = new SimulatedServer(chance);
   for (const run of RUNS) server.heads.set(run, 3);

@@ -5,6 +5,8 @@ import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { seededChance, type Chance } from "@/lib/seeded-chance";
+
 import { loadLateParts } from "./late/parts";
 import { LONGEST, Markdown } from "./markdown";
 
@@ -201,16 +203,7 @@ const PIECES = [
 ]; // prettier-ignore
 const MATHS = ["$x$", "$a_1$", "$$\ny\n$$", "\\(z\\)", "\\[w\\]", "$", "$5", "$10 "];
 
-/** Reproducible numbers from 0 to 1. */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1664525 + 1013904223) % 2 ** 32;
-    return state / 2 ** 32;
-  };
-}
-
-function generated(random: () => number, pieces: readonly string[]): string {
+function generated(random: Chance, pieces: readonly string[]): string {
   const length = 1 + Math.floor(random() ** 2 * 60);
   const parts = Array.from({ length }, () => pieces[Math.floor(random() * pieces.length)] ?? "");
   return parts.join("").slice(0, 2000);
@@ -221,7 +214,7 @@ describe("generated texts", { timeout: 30 * 60_000 }, () => {
   const count = Number(process.env["PODIUM_TEXTS"] ?? 300);
 
   it("lose nothing", () => {
-    const random = generator(1);
+    const random = seededChance(1);
     const wrong: { text: string; problem: string }[] = [];
     for (let n = 0; n < count; n++) {
       const text = generated(random, PIECES);
@@ -233,7 +226,7 @@ describe("generated texts", { timeout: 30 * 60_000 }, () => {
   });
 
   it("hold no element that could run, load or leave", () => {
-    const random = generator(2);
+    const random = seededChance(2);
     for (let n = 0; n < count / 4; n++) {
       const card = shown(generated(random, [...PIECES, ...MATHS]));
       expect(

@@ -1,6 +1,7 @@
 import { describe as group, expect, it } from "vitest";
 
 import { inWords } from "@/lib/letters";
+import { seededChance } from "@/lib/seeded-chance";
 
 import { commandOf, type Key } from "./keys";
 import {
@@ -328,8 +329,8 @@ group("what was sent", () => {
 
 group("laws", () => {
   it("after any 2,000 random keys every card is in one place exactly", () => {
-    let seed = 7;
-    const random = (n: number) => (seed = (seed * 16807) % 2147483647) % n;
+    const chance = seededChance(7);
+    const random = (below: number) => Math.floor(below * chance());
     const keys = "abcdefghi=0123456789<^_xj";
     for (let round = 0; round < 200; round += 1) {
       const count = 2 + random(8);

@@ -5,6 +5,7 @@
  * stored + visible in the outbox of its author = submitted or skipped, each once, each by its author.
  */
 import { randomId } from "@/lib/random-id";
+import { seededChance } from "@/lib/seeded-chance";
 
 import { isSkip, type Unsent, type UnsentJudgment, type UnsentSkip } from "../unsent-item";
 import { BrowserModel, type Tab } from "./browser-model";
@@ -275,21 +276,11 @@ const VERBS = {
 // What people do most of the time, and twice as often as anything else.
 const DRAWN = [...(Object.keys(VERBS) as Step["verb"][]), "submit", "submit"] as const;
 
-/** Numbers from a seed, the same each time: mulberry32. */
-export function numbersFrom(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 const TICKS = [0, 1, 2, 4, null, null, null] as const;
 
 export function stepsFrom(seed: number, most: number): Step[] {
-  const draw = numbersFrom(seed);
+  const chance = seededChance(seed);
+  const draw = (below: number) => Math.floor(below * chance());
   return Array.from({ length: 1 + draw(most) }, () => ({
     verb: DRAWN[draw(DRAWN.length)] ?? "submit",
     which: draw(12),
