@@ -13,9 +13,8 @@ import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
 
 import { Until } from "../until";
+import { USUAL_LIFETIME_S } from "./lifetimes";
 import { Links } from "./links";
-
-const RENEWED_FOR_S = 7 * 86_400;
 
 export function InvitationList({ projectId, invite }: { projectId: string; invite: ReactNode }) {
   const invitations = useInfiniteQuery(invitationPages(projectId));
@@ -23,7 +22,7 @@ export function InvitationList({ projectId, invite }: { projectId: string; invit
   const client = useQueryClient();
   const onSettled = () => client.invalidateQueries({ queryKey: invitationsKey(projectId) });
   const renewing = useMutation({
-    mutationFn: (one: Invitation) => renewInvitation(projectId, one.id, RENEWED_FOR_S),
+    mutationFn: (one: Invitation) => renewInvitation(projectId, one.id, USUAL_LIFETIME_S),
     onSuccess: setRenewed,
     onSettled,
   });

@@ -5,32 +5,27 @@ import { useId, useState } from "react";
 import { invitationsKey, invite } from "@/api/members";
 import type { Invitation, Role, User } from "@/api/types";
 import { Dialog } from "@/components/dialog";
-import { LifeField, type Life } from "../life-field";
+import { LifeField } from "../life-field";
 import { Failure } from "@/components/states";
 import { plural } from "@/lib/format";
 
+import { LIFETIMES, USUAL_LIFETIME_S } from "./lifetimes";
 import { Links } from "./links";
 import { pastedPeople } from "./pasted-people";
 import { PROJECT_ROLES, WHAT_ROLES_DO } from "./roles";
 
-const WEEK_S = 7 * 86_400;
 const MOST_AT_ONCE = 100;
-export const LINK_LIVES: readonly Life[] = [
-  ["1 day", 86_400],
-  ["7 days", WEEK_S],
-  ["30 days", 30 * 86_400],
-];
 
 export function InviteDialog(props: { projectId: string; user: User; onClose: () => void }) {
   const [text, setText] = useState("");
   const [role, setRole] = useState<Role>("annotator");
-  const [life, setLife] = useState<number | null>(WEEK_S);
+  const [life, setLife] = useState<number | null>(USUAL_LIFETIME_S);
   const [made, setMade] = useState<readonly Invitation[] | null>(null);
   const ids = [useId(), useId(), useId()] as const;
   const client = useQueryClient();
   const people = pastedPeople(text);
   const inviting = useMutation({
-    mutationFn: () => invite(props.projectId, people, role, life ?? WEEK_S),
+    mutationFn: () => invite(props.projectId, people, role, life ?? USUAL_LIFETIME_S),
     onSuccess: async ({ items }) => {
       setMade(items);
       await client.invalidateQueries({ queryKey: invitationsKey(props.projectId) });
@@ -111,7 +106,7 @@ export function InviteDialog(props: { projectId: string; user: User; onClose: ()
         </div>
         <LifeField
           label="A link works once, within"
-          lives={LINK_LIVES}
+          lives={LIFETIMES}
           value={life}
           onChange={setLife}
         />
