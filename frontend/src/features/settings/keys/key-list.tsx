@@ -8,7 +8,7 @@ import { CreateForm, NameField } from "@/components/form/create-form";
 import { Dialog } from "@/components/dialog";
 import { Icon } from "@/components/icons";
 import { keepFocus } from "@/components/focus/kept-focus";
-import { LifeField, type Life } from "../life-field";
+import { LifetimeField, type Lifetime } from "../lifetime-field";
 import { More } from "@/components/more";
 import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
@@ -26,7 +26,7 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
   ["administer", "invite people, manage users and keys, read the audit log"],
 ];
 
-const LIVES: readonly Life[] = [
+const LIFETIMES: readonly Lifetime[] = [
   ["in 90 days", 90 * 86_400],
   ["in 7 days", 7 * 86_400],
   ["in 1 day", 86_400],
@@ -117,7 +117,7 @@ const revokeQuestion = (key: Key) =>
 function NewKey(props: { userId: string; onMade: (key: Key) => void; onClose: () => void }) {
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<readonly Scope[]>(["read"]);
-  const [life, setLife] = useState<number | null>(LIVES[0]?.[1] ?? null);
+  const [lifetime, setLifetime] = useState<number | null>(LIFETIMES[0]?.[1] ?? null);
   const id = useId();
   const toggle = (scope: Scope) =>
     setScopes((now) =>
@@ -126,7 +126,7 @@ function NewKey(props: { userId: string; onMade: (key: Key) => void; onClose: ()
   return (
     <CreateForm
       notDone="The key was not created."
-      create={() => createKey(props.userId, name.trim(), scopes, life)}
+      create={() => createKey(props.userId, name.trim(), scopes, lifetime)}
       list={["keys", props.userId]}
       onMade={props.onMade}
       verb="Create key"
@@ -152,7 +152,12 @@ function NewKey(props: { userId: string; onMade: (key: Key) => void; onClose: ()
         ))}
         <span className="hint">Never more than its owner may.</span>
       </div>
-      <LifeField label="Expires" lives={LIVES} value={life} onChange={setLife} />
+      <LifetimeField
+        label="Expires"
+        lifetimes={LIFETIMES}
+        value={lifetime}
+        onChange={setLifetime}
+      />
     </CreateForm>
   );
 }

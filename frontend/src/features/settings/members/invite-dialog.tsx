@@ -5,7 +5,7 @@ import { useId, useState } from "react";
 import { invitationsKey, invite } from "@/api/members";
 import type { Invitation, Role, User } from "@/api/types";
 import { Dialog } from "@/components/dialog";
-import { LifeField } from "../life-field";
+import { LifetimeField } from "../lifetime-field";
 import { Failure } from "@/components/states";
 import { plural } from "@/lib/format";
 
@@ -19,13 +19,13 @@ const MOST_AT_ONCE = 100;
 export function InviteDialog(props: { projectId: string; user: User; onClose: () => void }) {
   const [text, setText] = useState("");
   const [role, setRole] = useState<Role>("annotator");
-  const [life, setLife] = useState<number | null>(USUAL_LIFETIME_S);
+  const [lifetime, setLifetime] = useState<number | null>(USUAL_LIFETIME_S);
   const [made, setMade] = useState<readonly Invitation[] | null>(null);
   const ids = [useId(), useId(), useId()] as const;
   const client = useQueryClient();
   const people = pastedPeople(text);
   const inviting = useMutation({
-    mutationFn: () => invite(props.projectId, people, role, life ?? USUAL_LIFETIME_S),
+    mutationFn: () => invite(props.projectId, people, role, lifetime ?? USUAL_LIFETIME_S),
     onSuccess: async ({ items }) => {
       setMade(items);
       await client.invalidateQueries({ queryKey: invitationsKey(props.projectId) });
@@ -104,11 +104,11 @@ export function InviteDialog(props: { projectId: string; user: User; onClose: ()
           </select>
           <span className="hint">{WHAT_ROLES_DO[role]}</span>
         </div>
-        <LifeField
+        <LifetimeField
           label="A link works once, within"
-          lives={LIFETIMES}
-          value={life}
-          onChange={setLife}
+          lifetimes={LIFETIMES}
+          value={lifetime}
+          onChange={setLifetime}
         />
         {inviting.error !== null && <Failure error={inviting.error} />}
       </form>

@@ -2,11 +2,11 @@
 import { Field } from "@/components/form/field";
 
 /** Words and seconds; null has no end. */
-export type Life = readonly [string, number | null];
+export type Lifetime = readonly [string, number | null];
 
-export function LifeField(props: {
+export function LifetimeField(props: {
   label: string;
-  lives: readonly Life[];
+  lifetimes: readonly Lifetime[];
   value: number | null;
   onChange: (seconds: number | null) => void;
 }) {
@@ -21,7 +21,7 @@ export function LifeField(props: {
             props.onChange(event.target.value === "null" ? null : Number(event.target.value))
           }
         >
-          {props.lives.map(([words, seconds]) => (
+          {props.lifetimes.map(([words, seconds]) => (
             <option key={words} value={String(seconds)}>
               {words}
             </option>
