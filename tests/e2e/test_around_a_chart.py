@@ -150,7 +150,7 @@ def test_reward_and_kl_are_saved_to_the_last_digit(workshop: Workshop, open_page
     ]
     workshop.report(run, *lines)
 
-    for path in (f"runs/{run}/frontier", f"compare?runs={run}&measure=reward/mean"):
+    for path in (f"runs/{run}/reward-vs-kl", f"compare?runs={run}&measure=reward/mean"):
         page = open_page(f"/projects/{project}/{path}")
         with page.expect_download() as found:
             page.get_by_role("button", name="Save CSV").click()
@@ -158,3 +158,16 @@ def test_reward_and_kl_are_saved_to_the_last_digit(workshop: Workshop, open_page
         assert rows[0][1:4] == ["step", "KL, nats", "reward"]
         saved = {int(row[1]): (float(row[2]), float(row[3])) for row in rows[1:]}
         assert {step: saved[step] for step in measured} == measured
+
+
+def test_an_old_address_of_reward_and_kl_leads_to_the_tab(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Reward vs KL, formerly")
+    run = workshop.policy_run(project)
+
+    page = open_page(f"/projects/{project}/runs/{run}/frontier?kl=root")
+
+    tab = page.get_by_role("link", name="Reward vs KL")
+    expect(tab).to_have_attribute("aria-current", "page")
+    expect(page).to_have_url(re.compile(rf"/runs/{run}/reward-vs-kl\?kl=root$"))

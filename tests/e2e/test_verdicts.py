@@ -260,13 +260,13 @@ def test_reward_and_kl_of_other_units_and_references_say_so(
         width=width,
     )
 
-    frontier = page.get_by_role("region", name="Reward vs KL")
-    expect(frontier).to_contain_text(
+    picture = page.get_by_role("region", name="Reward vs KL")
+    expect(picture).to_contain_text(
         "The KL is not the same measure in all groups, because reference differs: do not compare "
         "the curves."
     )
     with page.expect_download() as found:
-        frontier.get_by_role("button", name="Save CSV").click()
+        picture.get_by_role("button", name="Save CSV").click()
     rows = list(csv.DictReader(io.StringIO(found.value.path().read_text(encoding="utf-8"))))
     assert max(float(row["reward"]) for row in rows) == 10
     assert page.evaluate("document.documentElement.scrollWidth") <= width

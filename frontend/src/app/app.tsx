@@ -6,7 +6,7 @@ import { Skeleton } from "@/components/states";
 
 import { Crash, NotFound } from "./crash";
 import { ProjectPages } from "./project-pages";
-import { ModelRedirect, ProjectRedirect, RunRedirect } from "./redirects";
+import { ModelRedirect, ProjectRedirect, RewardVsKlRedirect, RunRedirect } from "./redirects";
 import { queryClient } from "./query-client";
 import { Shell } from "./shell";
 import { UnsentOf } from "./unsent-of";
@@ -54,6 +54,7 @@ const pages = [
     path: "runs/new",
     lazy: async () => ({ Component: (await import("@/features/new-run/new-run-page")).NewRunPage }),
   },
+  { path: "runs/:runId/frontier", element: <RewardVsKlRedirect /> },
   {
     path: "runs/:runId/:tab?",
     lazy: async () => ({ Component: (await import("@/features/run/run-page")).RunPage }),

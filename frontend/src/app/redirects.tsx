@@ -1,6 +1,6 @@
-/** Short addresses (`/`, `/runs/ID`, `/models/ID`) lead into the project they belong to. */
+/** Short addresses (`/`, `/runs/ID`, `/models/ID`) lead into the project they belong to, old ones to new. */
 import { useQuery } from "@tanstack/react-query";
-import { useParams } from "react-router";
+import { useLocation, useParams } from "react-router";
 
 import { Problem } from "@/api/client";
 import { modelQuery } from "@/api/models";
@@ -42,6 +42,13 @@ export function RunRedirect() {
       {(found) => <Redirect to={`/projects/${found.project_id}/runs/${found.id}`} />}
     </Loaded>
   );
+}
+
+/** The tab of a run that was called "frontier". */
+export function RewardVsKlRedirect() {
+  const { projectId = "", runId = "" } = useParams();
+  const { search, hash } = useLocation();
+  return <Redirect to={`/projects/${projectId}/runs/${runId}/reward-vs-kl${search}${hash}`} />;
 }
 
 export function ModelRedirect() {

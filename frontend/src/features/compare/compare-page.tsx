@@ -22,7 +22,7 @@ import { ByPeople } from "./by-people/by-people";
 import { canBeJudged } from "./by-people/words";
 import { CurveCards } from "./curves/curve-cards";
 import { WhatDiffers } from "./differences/what-differs";
-import { Frontier } from "./frontier/frontier";
+import { RewardVsKlCard } from "./frontier/frontier";
 import { GroupTable } from "./group-table";
 import { refetchMsOf, useRefetchMs } from "./refetch";
 import { SamePrompt } from "./same-prompt/same-prompt";
@@ -99,7 +99,7 @@ function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: 
       )}
       <ByPeople runs={asChosen} />
       <GroupTable answer={answer} unit={unit} runs={byId} verdicts={verdicts} />
-      <Frontier answer={answer} runs={byId} refetchMs={refetchMs} />
+      <RewardVsKlCard answer={answer} runs={byId} refetchMs={refetchMs} />
       <Breakdown answer={answer} />
       <CurveCards answer={answer} runs={byId} refetchMs={refetchMs} />
       <SamePrompt answer={answer} runs={byId} />

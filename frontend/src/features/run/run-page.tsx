@@ -32,7 +32,7 @@ import { useView } from "./view";
 
 const TABS = [
   ["curves", "Curves"],
-  ["frontier", "Reward vs KL"],
+  ["reward-vs-kl", "Reward vs KL"],
   ["prompts", "Prompts"],
   ["samples", "Samples"],
   ["logs", "Logs"],
@@ -42,7 +42,7 @@ const TABS = [
 ] as const;
 
 /** Tabs of runs that optimize a policy. */
-const OF_POLICIES: ReadonlySet<string> = new Set(["frontier", "prompts"]);
+const OF_POLICIES: ReadonlySet<string> = new Set(["reward-vs-kl", "prompts"]);
 
 /** States after which the first number may still come. */
 const WAITING = new Set(["queued", "running", "stopping", "paused"]);
@@ -70,7 +70,7 @@ function LoadedRun({ run }: { run: Run }) {
   const { tab = "curves" } = useParams();
   const { view, search } = useView();
   const mayChange = useMayChange(run.project_id);
-  const isPath = tab === "frontier";
+  const isPath = tab === "reward-vs-kl";
   const isLive = mayMoveOn(run.state);
   const live = useLiveRun(run.id, isLive);
   const curves = useLiveCurves(
@@ -116,7 +116,7 @@ function Tab(props: TabProps) {
   const go = useGo();
   const pick = (step: number) => void go(samplesAddress(run, base, step) ?? base);
   switch (props.tab) {
-    case "frontier":
+    case "reward-vs-kl":
       return (
         <RewardVsKlTab run={run} live={curves.live} tick={curves.tick} isLoaded={curves.isLoaded} />
       );

@@ -138,7 +138,7 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
 }
 
 /** Nothing for runs without a KL: their numbers have no price. */
-export function Frontier(props: Shared) {
+export function RewardVsKlCard(props: Shared) {
   const { measure, isRoot, set } = useView();
   const runs = [...props.runs.values()];
   const measures = measuresOf(runs);
