@@ -1,7 +1,7 @@
 /** Turns the shortcuts of single letters on and off, in this browser. */
 import { useId } from "react";
 
-import { turnSingleLetters, useHasSingleLetters } from "@/lib/keys/single-letter";
+import { turnSingleLetters, useHasSingleLetters } from "@/lib/shortcuts/single-letter";
 
 export function SingleLettersBox() {
   const isOn = useHasSingleLetters();

@@ -5,7 +5,7 @@ import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import type { Assignment } from "@/api/types";
-import { turnSingleLetters } from "@/lib/keys/single-letter";
+import { turnSingleLetters } from "@/lib/shortcuts/single-letter";
 
 import { Comparison } from "./comparison";
 import { wordsOf } from "./ranking/ranking";

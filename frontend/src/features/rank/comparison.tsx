@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "re
 import { projectQuery } from "@/api/projects";
 import type { Assignment } from "@/api/types";
 import { Missing } from "@/components/states";
-import { useKeys } from "@/lib/use-keys";
+import { useKeys } from "@/lib/shortcuts/use-keys";
 import { useNewest } from "@/lib/use-newest";
 
 import { useActiveTime } from "./active-time";

@@ -6,7 +6,7 @@ import { projectQuery } from "@/api/projects";
 import { Dialog } from "@/components/dialog";
 import { GuidelinesText } from "@/components/guidelines";
 import { Loaded } from "@/components/states";
-import { hasSingleLetters, useHasSingleLetters } from "@/lib/keys/single-letter";
+import { hasSingleLetters, useHasSingleLetters } from "@/lib/shortcuts/single-letter";
 import { MOST_WORDS } from "@/lib/text/word-diff";
 
 import { diff } from "./diff";

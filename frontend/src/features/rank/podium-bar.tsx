@@ -12,7 +12,7 @@ import {
 } from "react";
 
 import { Icon, type IconName } from "@/components/icons";
-import { useHasSingleLetters } from "@/lib/keys/single-letter";
+import { useHasSingleLetters } from "@/lib/shortcuts/single-letter";
 
 import { wordsOfChoice, wordsOfDecision } from "./criteria/choice";
 import { CriterionSteps } from "./criteria/criterion-steps";

@@ -6,7 +6,7 @@ import { useEffect, useState } from "react";
 
 import { meQuery } from "@/api/session";
 import { Dialog } from "@/components/dialog";
-import { KeysDialog, type KeyHelp } from "@/components/keys-dialog";
+import { ShortcutsDialog, type KeyHelp } from "@/components/shortcuts-dialog";
 
 import {
   ACTIONS,
@@ -64,7 +64,7 @@ export function RankKeys({ onClose }: { onClose: () => void }) {
   const [isChanging, setChanging] = useState(false);
   if (isChanging) return <ChangeKeys onClose={onClose} />;
   return (
-    <KeysDialog
+    <ShortcutsDialog
       keys={helpOf(keymap)}
       onClose={onClose}
       footer={

@@ -4,7 +4,7 @@ import { Conversation } from "@/components/text/conversation";
 import { ResponseText } from "@/components/response/response-text";
 import { Markdown } from "@/components/text/markdown";
 import { ordinal, plural, words } from "@/lib/format";
-import { useKeys } from "@/lib/use-keys";
+import { useKeys } from "@/lib/shortcuts/use-keys";
 
 import { isPressable } from "../keys/enter";
 import { atStep, letterOf, type Ranking } from "../ranking/ranking";

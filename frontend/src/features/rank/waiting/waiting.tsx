@@ -9,7 +9,7 @@ import { progressQuery } from "@/api/assignments";
 import { managesIn, meQuery } from "@/api/session";
 import { PendingButton } from "@/components/form/pending-button";
 import { EmptyCard, Failure, Skeleton } from "@/components/states";
-import { useKeys } from "@/lib/use-keys";
+import { useKeys } from "@/lib/shortcuts/use-keys";
 
 import { useKeymap } from "../keys/keymap-store";
 import { OFFLINE_HELP } from "../leases/offline-button";

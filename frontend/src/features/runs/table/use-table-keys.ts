@@ -1,5 +1,5 @@
 /** The table by keys: from row to row, choosing, opening, editing. */
-import { useKeys } from "@/lib/use-keys";
+import { useKeys } from "@/lib/shortcuts/use-keys";
 
 import { moved, NOTHING, stretched, toggled, type Selection } from "./selection";
 

@@ -3,9 +3,8 @@ import { act, createElement } from "react";
 import { createRoot } from "react-dom/client";
 import { beforeEach, expect, test } from "vitest";
 
-import { useKeys } from "@/lib/use-keys";
-
 import { hasSingleLetters, isSingleLetter, turnSingleLetters } from "./single-letter";
+import { useKeys } from "./use-keys";
 
 const press = (key: string, more: KeyboardEventInit = {}) =>
   new KeyboardEvent("keydown", { key, bubbles: true, ...more });

@@ -6,7 +6,7 @@ import { SingleLettersBox } from "./form/single-letters-box";
 
 export type KeyHelp = readonly (readonly [string, string])[];
 
-export function KeysDialog(props: { keys: KeyHelp; onClose: () => void; footer?: ReactNode }) {
+export function ShortcutsDialog(props: { keys: KeyHelp; onClose: () => void; footer?: ReactNode }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={props.onClose} footer={props.footer}>
       <SingleLettersBox />

@@ -4,8 +4,8 @@
  */
 import { useLayoutEffect, useRef } from "react";
 
-import { hasSingleLetters, isSingleLetter } from "./keys/single-letter";
-import { takesKeys } from "./keys/takes-keys";
+import { hasSingleLetters, isSingleLetter } from "./single-letter";
+import { takesKeys } from "./takes-keys";
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && takesKeys(target);
