@@ -3,7 +3,7 @@ import { Icon, type IconName } from "@/components/icons";
 import { ResponseText } from "@/components/response/response-text";
 import { RawText } from "@/components/text/plain-text";
 import { ordinal } from "@/lib/format";
-import { useHasSingleLetters } from "@/lib/keys/single-letter";
+import { useHasSingleLetters } from "@/lib/shortcuts/single-letter";
 
 import { wordsOfChoice } from "./criteria/choice";
 import type { DragHandlers } from "./drag";

@@ -9,7 +9,7 @@ import { turnSingleLetters } from "@/lib/shortcuts/single-letter";
 
 import { Comparison } from "./comparison";
 import { wordsOf } from "./ranking/ranking";
-import { lastSaid } from "./ranking/twice";
+import { lastSaid } from "./keys/twice";
 
 const assignment = (count: number, ...criteria: string[]): Assignment => ({
   id: "as_1",

@@ -21,8 +21,8 @@ import { scrollCards } from "./layout/scroll";
 import { Sheet, Toolbar } from "./layout/tools";
 import { useView, type View } from "./layout/view";
 import { PodiumBar } from "./podium-bar";
-import { commandOf, isRepeatable, type Command } from "./ranking/keys";
-import { pressOf } from "./ranking/press";
+import { commandOf, isRepeatable, type Command } from "./keys/keys";
+import { pressOf } from "./keys/press";
 import {
   completed,
   decided,
@@ -31,7 +31,7 @@ import {
   type Move,
   type Ranking,
 } from "./ranking/ranking";
-import { lastSaid } from "./ranking/twice";
+import { lastSaid } from "./keys/twice";
 import { useRanking } from "./use-ranking";
 
 type Window = "skip" | "note" | "diff" | "guidelines" | "help" | "more" | null;

@@ -11,7 +11,7 @@ import { MOST_WORDS } from "@/lib/text/word-diff";
 
 import { diff } from "./diff";
 import { Pieces } from "./pieces";
-import { digitOfKey, pressOf } from "./ranking/press";
+import { digitOfKey, pressOf } from "./keys/press";
 import { letterOf } from "./ranking/ranking";
 
 // Why somebody else should judge it; what is wrong with the comparison itself is "cannot judge".

@@ -21,8 +21,8 @@ import type { Dragging, DragHandlers } from "./drag";
 import { Hint } from "./keys/hint";
 import { useWithKey } from "./keys/labels";
 import { verdicts, type ToolsProps } from "./layout/tools";
-import type { Action } from "./ranking/keymap";
-import { COMMANDS } from "./ranking/keys";
+import type { Action } from "./keys/keymap";
+import { COMMANDS } from "./keys/keys";
 import { letterOf, unranked, whatIsMissing, type Ranking } from "./ranking/ranking";
 
 export interface PodiumBarProps extends ToolsProps {

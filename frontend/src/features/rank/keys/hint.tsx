@@ -1,5 +1,5 @@
 /** The key of an action as this annotator has it, on a button. */
-import type { Action } from "../ranking/keymap";
+import type { Action } from "./keymap";
 import { useKeyLabels } from "./labels";
 
 export function Hint({ action }: { action: Action }) {

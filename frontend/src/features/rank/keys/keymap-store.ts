@@ -5,7 +5,7 @@ import { useMemo, useSyncExternalStore } from "react";
 import { meQuery } from "@/api/session";
 import { changeListeners, write } from "@/lib/storage";
 
-import { changesOf, keymapOf, type Keymap } from "../ranking/keymap";
+import { changesOf, keymapOf, type Keymap } from "./keymap";
 
 const { tell, subscribe } = changeListeners();
 /** What this browser has no room for lasts as long as the tab. */

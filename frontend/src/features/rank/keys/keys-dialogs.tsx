@@ -16,8 +16,8 @@ import {
   whyNot,
   type Action,
   type Keymap,
-} from "../ranking/keymap";
-import { labelOfKey, nameOfKey, pressOf } from "../ranking/press";
+} from "./keymap";
+import { labelOfKey, nameOfKey, pressOf } from "./press";
 import { keepKeymap, useKeymap } from "./keymap-store";
 
 const NOT_KEPT = "This browser cannot keep your keys: they last until you close this tab.";

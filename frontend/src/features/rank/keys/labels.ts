@@ -1,8 +1,8 @@
 /** The keys of actions as this annotator has them, for sentences and the titles of buttons. */
-import { useHasSingleLetters } from "@/lib/keys/single-letter";
+import { useHasSingleLetters } from "@/lib/shortcuts/single-letter";
 
-import type { Action } from "../ranking/keymap";
-import { labelOfKey } from "../ranking/press";
+import type { Action } from "./keymap";
+import { labelOfKey } from "./press";
 import { useKeymap } from "./keymap-store";
 
 /** The label of an action's key; null where single letters are off, so that the key does nothing. */

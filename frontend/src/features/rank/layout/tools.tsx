@@ -6,8 +6,8 @@ import { Icon, type IconName } from "@/components/icons";
 
 import { Hint } from "../keys/hint";
 import { useWithKey } from "../keys/labels";
-import type { Action } from "../ranking/keymap";
-import { COMMANDS, type Command } from "../ranking/keys";
+import type { Action } from "../keys/keymap";
+import { COMMANDS, type Command } from "../keys/keys";
 
 export interface Tool {
   readonly label: string;

@@ -3,7 +3,7 @@ import { describe as group, expect, it } from "vitest";
 import { inWords } from "@/lib/letters";
 import { seededChance } from "@/lib/seeded-chance";
 
-import { commandOf, type Key } from "./keys";
+import { commandOf, type Key } from "../keys/keys";
 import {
   completed,
   decided,

@@ -7,7 +7,7 @@
  * click waiting, and nobody has read it any sooner. Under the next criterion of the same comparison the same answer may well be meant: there
  * only a bounce is ignored, which is faster than a finger.
  */
-import type { Move } from "./ranking";
+import type { Move } from "../ranking/ranking";
 
 export const DOUBLE_CLICK_MS = 400;
 export const BOUNCE_MS = 60;

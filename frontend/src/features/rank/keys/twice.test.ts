@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { Move } from "./ranking";
+import type { Move } from "../ranking/ranking";
 import { BOUNCE_MS, DOUBLE_CLICK_MS, LastSaid } from "./twice";
 
 const A: Move = { kind: "letter", card: 0 };

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ACTIONS, changesOf, DEFAULT_KEYS, keymapOf, whyNot, type Keymap } from "./keymap";
 import { commandOf, type Key } from "./keys";
 import { labelOfKey, nameOfKey } from "./press";
-import { completed, letterOf, move, start, type Ranking } from "./ranking";
+import { completed, letterOf, move, start, type Ranking } from "../ranking/ranking";
 
 type Stroke = readonly [key: string, code: string, shift?: "shift"];
 

@@ -1,7 +1,7 @@
 /** Which key means what on the ranking page; pure, so the whole grammar is tested without a browser. */
 import { ACTIONS, DEFAULT_KEYS, type Action, type Keymap } from "./keymap";
 import { digitOfKey, letterOfKey, typedOf, type Key } from "./press";
-import type { Move, Ranking } from "./ranking";
+import type { Move, Ranking } from "../ranking/ranking";
 
 export type { Key } from "./press";
 
