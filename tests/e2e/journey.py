@@ -1,6 +1,6 @@
 """What people do with comparisons in a real browser, step by step, and what has to come of it.
 
-The same law as the model in frontend/src/features/rank/outbox/model: stored + visible in the outbox
+The same law as in frontend/src/features/rank/outbox/simulated: stored + visible in the outbox
 = submitted or skipped, each once, each by its author.
 """
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { ActiveTime, keepSpent, spentOn } from "./active-time";
-import { MemoryStorage } from "./outbox/model/browser-model";
+import { MemoryStorage } from "./outbox/simulated/browser";
 
 describe("the time on a comparison", () => {
   const looks = (time: ActiveTime, from: number, to: number, isSeen = true) => {

@@ -5,7 +5,7 @@ import { Problem } from "@/api/client";
 import { Database } from "@/lib/database";
 import { LeasedTurns } from "@/lib/turns";
 
-import { MemoryStorage } from "./model/browser-model";
+import { MemoryStorage } from "./simulated/browser";
 import { Outbox } from "./outbox";
 import { countOf, fileOf } from "./unsent-item";
 import { UnsentStore } from "./unsent-store";

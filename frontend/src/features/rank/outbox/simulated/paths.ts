@@ -8,8 +8,8 @@ import { randomId } from "@/lib/random-id";
 import { seededChance } from "@/lib/seeded-chance";
 
 import { isSkip, type Unsent, type UnsentJudgment, type UnsentSkip } from "../unsent-item";
-import { BrowserModel, type Tab } from "./browser-model";
-import { saysOf, ServerModel, type Network } from "./server-model";
+import { SimulatedBrowser, type Tab } from "./browser";
+import { saysOf, SimulatedServer, type Network } from "./server";
 
 const USERS = ["ada", "bob"] as const;
 const MOST_TABS = 3;
@@ -32,8 +32,8 @@ interface Submission {
 }
 
 export class Path {
-  readonly server = new ServerModel();
-  readonly browser: BrowserModel;
+  readonly server = new SimulatedServer();
+  readonly browser: SimulatedBrowser;
   readonly submissions = new Map<string, Submission>();
   readonly discarded = new Set<string>();
   /** What its author took back in time: nobody must ever store it. */
@@ -43,7 +43,7 @@ export class Path {
   private notes = 0;
 
   constructor(hasLocks: boolean) {
-    this.browser = new BrowserModel(this.server, hasLocks);
+    this.browser = new SimulatedBrowser(this.server, hasLocks);
     this.server.cookie = USERS[0];
     this.browser.open();
   }
@@ -116,7 +116,7 @@ export class Path {
     const userId = tab.author;
     if (userId === null) return;
     const assignmentId = assignment(userId);
-    if (ServerModel.ownerOf(assignmentId) !== userId) return;
+    if (SimulatedServer.ownerOf(assignmentId) !== userId) return;
     const common = { assignmentId, projectId: "prj", userId, key: randomId() };
     if (!tab.outbox.add({ ...common, ...what }, holdMs)) return;
     tab.submitted.push(assignmentId);

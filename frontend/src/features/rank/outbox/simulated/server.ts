@@ -25,7 +25,7 @@ export const saysOf = (item: Unsent): string =>
 
 export type Network = "up" | "away" | "loses answers" | "overloaded";
 
-export class ServerModel {
+export class SimulatedServer {
   network: Network = "up";
   /** Who is signed in with the browser's cookie. */
   cookie: string | null = null;
@@ -69,7 +69,7 @@ export class ServerModel {
     const { assignmentId } = item;
     const userId = this.cookie;
     if (userId === null) throw new Problem(401, { detail: "signed out" });
-    const isTheirs = ServerModel.ownerOf(assignmentId) === userId;
+    const isTheirs = SimulatedServer.ownerOf(assignmentId) === userId;
     if (!isTheirs || this.removed.has(userId)) throw new Problem(404, { detail: "not yours" });
     return isSkip(item) ? this.pass(item, userId) : this.judge(item, userId);
   }

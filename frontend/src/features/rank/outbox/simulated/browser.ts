@@ -12,7 +12,7 @@ import { LeasedTurns, LockedTurns, type Clock, type Locks, type Turns } from "@/
 import { Outbox } from "../outbox";
 import type { Unsent } from "../unsent-item";
 import { UnsentStore } from "../unsent-store";
-import { saysOf, type ServerModel } from "./server-model";
+import { saysOf, type SimulatedServer } from "./server";
 
 const never = () => new Promise<never>(() => undefined);
 
@@ -78,7 +78,7 @@ class TabDatabase extends Database {
 }
 
 /** Web Locks: whoever asked first, until the work is done or the tab is dead. */
-class LocksModel {
+class SimulatedLocks {
   private readonly waiting = new Map<string, { tab: Tab; begin: () => void }[]>();
 
   of(tab: Tab): Locks {
@@ -115,7 +115,7 @@ class LocksModel {
 }
 
 /** Time that passes only when somebody says so. */
-class ClockModel {
+class SimulatedClock {
   now = 0;
   private timers: { at: number; every: number | null; run: () => void }[] = [];
 
@@ -154,7 +154,7 @@ export class Tab {
   /** Assignments that this tab has submitted, the last one last. */
   readonly submitted: string[] = [];
 
-  constructor(readonly browser: BrowserModel) {
+  constructor(readonly browser: SimulatedBrowser) {
     const area = new MemoryStorage(
       browser.notes,
       () => this.isAlive,
@@ -201,18 +201,18 @@ export class Tab {
   }
 }
 
-export class BrowserModel {
+export class SimulatedBrowser {
   readonly notes = new Map<string, string>();
   readonly factory = new IDBFactory();
-  readonly clock = new ClockModel();
-  private readonly locks = new LocksModel();
+  readonly clock = new SimulatedClock();
+  private readonly locks = new SimulatedLocks();
   tabs: Tab[] = [];
   underWay = 0;
   /** IndexedDB refuses everything. */
   isStorageClosed = false;
 
   constructor(
-    readonly server: ServerModel,
+    readonly server: SimulatedServer,
     /** Web Locks are missing on plain http. */
     private readonly hasLocks: boolean,
   ) {}
