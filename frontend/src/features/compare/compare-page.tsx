@@ -22,7 +22,7 @@ import { ByPeople } from "./by-people/by-people";
 import { canBeJudged } from "./by-people/words";
 import { CurveCards } from "./curves/curve-cards";
 import { WhatDiffers } from "./differences/what-differs";
-import { RewardVsKlCard } from "./frontier/frontier";
+import { RewardVsKlCard } from "./reward-vs-kl/reward-vs-kl-card";
 import { GroupTable } from "./group-table";
 import { refetchMsOf, useRefetchMs } from "./refetch";
 import { SamePrompt } from "./same-prompt/same-prompt";
