@@ -21,6 +21,7 @@ from backend.artifacts import ARRIVING, ArtifactStore
 from backend.machine import disk_space
 from backend.machine.wall_clock import now
 from backend.ops.places import Places
+from backend.schemas.run_directory.names import CHECKPOINTS, LOCK, checkpoint_name
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.models import pruning
@@ -210,7 +211,7 @@ def _delete_arriving(folder: Path) -> bool:
 @contextmanager
 def _locked(folder: Path) -> Iterator[bool]:
     """The lock of a run directory, which its supervisor holds too; False while it is taken."""
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -223,14 +224,14 @@ def _locked(folder: Path) -> Iterator[bool]:
 
 def _doomed(folder: Path, kept_steps: frozenset[int]) -> list[Path]:
     """List what goes of a run directory; the lock goes last, and only with everything else."""
-    kept = {folder / "checkpoints" / f"step-{step}" for step in kept_steps}
+    kept = {folder / CHECKPOINTS / checkpoint_name(step) for step in kept_steps}
     kept = {path for path in kept if path.is_dir()}
     if not folder.is_dir():
         return []
-    top = [path for path in folder.iterdir() if path.name != "lock"]
+    top = [path for path in folder.iterdir() if path.name != LOCK]
     if not kept:
         return top
-    checkpoints = folder / "checkpoints"
+    checkpoints = folder / CHECKPOINTS
     below = [path for path in checkpoints.iterdir() if path not in kept]
     return [*(path for path in top if path != checkpoints), *below]
 
@@ -241,8 +242,8 @@ def _clear(folder: Path, kept_steps: frozenset[int]) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
-    if [path.name for path in folder.iterdir()] == ["lock"]:
-        (folder / "lock").unlink()
+    if [path.name for path in folder.iterdir()] == [LOCK]:
+        (folder / LOCK).unlink()
         folder.rmdir()
 
 

@@ -16,6 +16,7 @@ import torch
 
 from backend.schemas.events import ExitReport
 from backend.schemas.policy_gradient import Kl
+from backend.schemas.run_directory import names
 from backend.schemas.sections import Optim
 from backend.schemas.vocabulary import FailureCause
 from tests.trainer.conftest import Workshop, lines, sft_config
@@ -316,7 +317,7 @@ def test_a_run_without_a_number_of_threads_takes_what_the_operator_said(
 
 def test_the_best_the_last_and_the_pinned_checkpoints_are_kept(tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints"
-    pins = tmp_path / checkpoint.PINS
+    pins = tmp_path / names.PINS
 
     assert steps_kept(folder, 1, 2, 3, 4, best=1) == [1, 3, 4]
     assert steps_kept(folder, 5, 6, best=5) == [5, 6]
@@ -327,7 +328,7 @@ def test_the_best_the_last_and_the_pinned_checkpoints_are_kept(tmp_path: Path) -
 
 
 def test_pins_that_cannot_be_read_keep_everything(tmp_path: Path) -> None:
-    (tmp_path / checkpoint.PINS).write_text("{")
+    (tmp_path / names.PINS).write_text("{")
 
     assert steps_kept(tmp_path / "checkpoints", 1, 2, 3, 4) == [1, 2, 3, 4]
 

@@ -14,8 +14,9 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from backend.schemas.run_directory import names
+
 _RUN_ID = re.compile(r"^run_[a-z0-9]{1,60}$")
-_STEP = re.compile(r"^step-([0-9]{1,18})$")
 
 
 class RunDirectory:
@@ -27,26 +28,26 @@ class RunDirectory:
         self.path = runs_dir / run_id
         self.config = self.path / "config.json"
         self.inputs = self.path / "inputs"
-        self.events = self.path / "events.jsonl"
+        self.events = self.path / names.EVENTS
         self._token_file = self.path / "events.token"
-        self.exit_report = self.path / "exit.json"
-        self.checkpoints = self.path / "checkpoints"
-        self.output = self.path / "output"
-        self._pins_file = self.path / "pins.json"
+        self.exit_report = self.path / names.EXIT_REPORT
+        self.checkpoints = self.path / names.CHECKPOINTS
+        self.output = self.path / names.OUTPUT
+        self._pins_file = self.path / names.PINS
         self._pins: frozenset[int] | None = None
 
     def attempt(self, number: int) -> Path:
         """The folder of one attempt's logs."""
-        return self.path / "attempts" / str(number)
+        return self.path / names.ATTEMPTS / str(number)
 
     def attempts(self) -> set[int]:
         """The attempts that ran in this directory, and on no other machine."""
-        folders = (self.path / "attempts").glob("*")
+        folders = (self.path / names.ATTEMPTS).glob("*")
         return {int(path.name) for path in folders if path.name.isdecimal()}
 
     def checkpoint(self, step: int) -> Path:
         """The folder of one checkpoint."""
-        return self.checkpoints / f"step-{step}"
+        return self.checkpoints / names.checkpoint_name(step)
 
     def try_lock(self) -> int | None:
         """A file descriptor that holds the lock, or None while somebody else does.
@@ -55,7 +56,7 @@ class RunDirectory:
         the last of them is gone, even where their worker was killed.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        path = self.path / "lock"
+        path = self.path / names.LOCK
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except FileNotFoundError:
@@ -114,8 +115,8 @@ class RunDirectory:
         """Steps of the checkpoints that are here, ascending; they appear by rename, whole."""
         if not self.checkpoints.is_dir():
             return []
-        found = (_STEP.match(name) for name in os.listdir(self.checkpoints))
-        return sorted(int(match[1]) for match in found if match)
+        found = map(names.checkpoint_step, os.listdir(self.checkpoints))
+        return sorted(step for step in found if step is not None)
 
     def pin(self, steps: Collection[int] | None) -> None:
         """Tell the trainer which checkpoints to keep, if that is known and news.

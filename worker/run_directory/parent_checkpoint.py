@@ -12,6 +12,7 @@ from pathlib import Path
 from backend import digest
 from backend.artifacts import ArtifactStore, link_or_copy
 from backend.errors import ServiceError, Unavailable
+from backend.schemas.run_directory.names import MANIFEST, checkpoint_name
 from backend.schemas.vocabulary import FailureCause
 from backend.store.db import Database
 from backend.store.runs import checkpoints
@@ -19,8 +20,6 @@ from worker.cancellation import Cancellation
 from worker.run_directory.disk_errors import disk_errors
 from worker.run_directory.failures import Failure, RunFailed
 from worker.run_directory.layout import RunDirectory
-
-MANIFEST = "manifest.json"
 
 
 class _Unusable(Exception):
@@ -38,7 +37,7 @@ class ParentCheckpoint:
         self._directory = directory
         self._parent_id = parent_id
         self._step = step
-        self._kept = directory.inputs / f"step-{step}"
+        self._kept = directory.inputs / checkpoint_name(step)
 
     def put_in_place(self, database: Database, artifacts: ArtifactStore) -> Path:
         """Make it this run's newest checkpoint and return its folder.

@@ -19,11 +19,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from backend.schemas.run_directory.names import MANIFEST, PINS, checkpoint_name, checkpoint_step
 from worker.trainer.errors import DiskError, disk_error
 
 FORMAT = 2
-PINS = "pins.json"
-_PREFIX = "step-"
 _REPLACED = ".replaced"
 # Work that a crash may cost where the config does not say how many steps, seconds.
 AT_RISK_S = 600.0
@@ -75,7 +74,7 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int, min_free_bytes: int
     Raises DiskError, also where less than `min_free_bytes` would stay free; what the new one does
     not displace stays loadable.
     """
-    target = folder / f"{_PREFIX}{checkpoint.step}"
+    target = folder / checkpoint_name(checkpoint.step)
     partial, replaced = folder / f".{target.name}.partial", folder / f".{target.name}{_REPLACED}"
     try:
         _settle(folder)
@@ -100,7 +99,7 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int, min_free_bytes: int
 
 def _settle(folder: Path) -> None:
     """Remove what has been replaced, and put back what was to be and has not."""
-    for replaced in folder.glob(f".{_PREFIX}*{_REPLACED}"):
+    for replaced in folder.glob(f".*{_REPLACED}"):
         target = folder / replaced.name.removeprefix(".").removesuffix(_REPLACED)
         if target.exists():
             shutil.rmtree(replaced, ignore_errors=True)
@@ -121,19 +120,20 @@ def _make_room(folder: Path, checkpoint: Checkpoint, *, keep: int, min_free_byte
         return
     # The only one stays until the new one is there.
     displaced = _droppable(folder, checkpoint, keep=keep) if keep > 1 else set()
-    freed = sum(_size_bytes(folder / f"{_PREFIX}{old}") for old in displaced)
+    freed = sum(_size_bytes(folder / checkpoint_name(old)) for old in displaced)
     if needed > freed * _AS_LARGE and free + freed - needed < min_free_bytes:
         if min_free_bytes == 0:
             return  # The disk itself says whether it fits.
+        name = checkpoint_name(checkpoint.step)
         raise DiskError(
-            f"checkpoint {_PREFIX}{checkpoint.step} takes {_gb(needed)}, and {_gb(free)} are free "
+            f"checkpoint {name} takes {_gb(needed)}, and {_gb(free)} are free "
             f"on the disk of the run directory, of which {_gb(min_free_bytes)} must stay free "
             "(PODIUM_MIN_FREE_GB)",
             "Free space on that disk, then retry the run; it resumes from its last checkpoint. Or "
             "clone the run with a smaller max_checkpoints.",
         )
     for old in displaced:
-        shutil.rmtree(folder / f"{_PREFIX}{old}", ignore_errors=True)
+        shutil.rmtree(folder / checkpoint_name(old), ignore_errors=True)
 
 
 def _n_bytes(checkpoint: Checkpoint) -> int:
@@ -150,7 +150,7 @@ def _gb(n_bytes: int) -> str:
 
 def _drop(folder: Path, checkpoint: Checkpoint, *, keep: int) -> None:
     for old in _droppable(folder, checkpoint, keep=keep):
-        shutil.rmtree(folder / f"{_PREFIX}{old}", ignore_errors=True)
+        shutil.rmtree(folder / checkpoint_name(old), ignore_errors=True)
 
 
 def _droppable(folder: Path, checkpoint: Checkpoint, *, keep: int) -> set[int]:
@@ -164,7 +164,7 @@ def _droppable(folder: Path, checkpoint: Checkpoint, *, keep: int) -> set[int]:
         # Rather a full disk than a pinned checkpoint that is gone.
         return set()
     best = [
-        old for old in written if old < checkpoint.step and _is_best(folder / f"{_PREFIX}{old}")
+        old for old in written if old < checkpoint.step and _is_best(folder / checkpoint_name(old))
     ]
     best += [checkpoint.step] if checkpoint.is_best else []
     return there - {*written[-keep:], *best[-1:], *pinned}
@@ -179,7 +179,7 @@ def _pinned(path: Path) -> set[int]:
 
 def _is_best(path: Path) -> bool:
     try:
-        return json.loads((path / "manifest.json").read_text()).get("is_best") is True
+        return json.loads((path / MANIFEST).read_text()).get("is_best") is True
     except (OSError, ValueError, AttributeError):
         return False
 
@@ -192,7 +192,7 @@ def load_newest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
     _settle(folder)
     problems: list[str] = []
     for step in reversed(_steps(folder)):
-        path = folder / f"{_PREFIX}{step}"
+        path = folder / checkpoint_name(step)
         problem = find_damage(path)
         if problem is None:
             return _read_files(path, step), problems
@@ -203,7 +203,7 @@ def load_newest(folder: Path) -> tuple[Checkpoint | None, list[str]]:
 def find_damage(path: Path) -> str | None:
     """What is wrong with a checkpoint by its manifest, or None."""
     try:
-        manifest = json.loads((path / "manifest.json").read_text())
+        manifest = json.loads((path / MANIFEST).read_text())
         for name, sha256 in manifest["sha256"].items():
             if _sha256(path / name) != sha256:
                 return f"{name} does not match its sha256 in the manifest"
@@ -230,7 +230,7 @@ def _write_files(folder: Path, checkpoint: Checkpoint) -> None:
         "is_best": checkpoint.is_best,
         "sha256": hashes,
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
     for path in folder.iterdir():
         _sync(path)
 
@@ -244,8 +244,8 @@ def _read_files(folder: Path, step: int) -> Checkpoint:
 
 
 def _steps(folder: Path) -> list[int]:
-    names = [path.name.removeprefix(_PREFIX) for path in folder.glob(f"{_PREFIX}*")]
-    return sorted(int(name) for name in names if name.isdecimal())
+    found = (checkpoint_step(path.name) for path in folder.glob("*"))
+    return sorted(step for step in found if step is not None)
 
 
 def _sha256(path: Path) -> str:

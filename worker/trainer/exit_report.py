@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from backend.schemas.events import ExitReport
+from backend.schemas.run_directory.names import EXIT_REPORT
 from worker.trainer.errors import disk_error
 
 RESERVE_BYTES = 64 * 1024
@@ -20,13 +21,13 @@ def reserve(run_dir: Path) -> None:
     Raises DiskError if the directory is full or not writable.
     """
     try:
-        (run_dir / "exit.json").unlink(missing_ok=True)
+        (run_dir / EXIT_REPORT).unlink(missing_ok=True)
         with _reserved(run_dir).open("wb") as file:
             file.write(b" " * RESERVE_BYTES)
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        raise disk_error(error, f"{run_dir}/exit.json") from error
+        raise disk_error(error, f"{run_dir}/{EXIT_REPORT}") from error
 
 
 def write(run_dir: Path, report: ExitReport) -> None:
@@ -40,8 +41,8 @@ def write(run_dir: Path, report: ExitReport) -> None:
         file.truncate()
         file.flush()
         os.fsync(file.fileno())
-    path.replace(run_dir / "exit.json")
+    path.replace(run_dir / EXIT_REPORT)
 
 
 def _reserved(run_dir: Path) -> Path:
-    return run_dir / ".exit.json.reserve"
+    return run_dir / f".{EXIT_REPORT}.reserve"

@@ -16,6 +16,7 @@ from types import FrameType
 
 import torch
 
+from backend.schemas.run_directory import names
 from backend.schemas.training import RunConfig
 from worker.trainer.checkpoint import Checkpoint, load_newest
 from worker.trainer.errors import ConfigError, StopRequested
@@ -71,12 +72,12 @@ class Run:
     @property
     def checkpoints(self) -> Path:
         """Folder of the checkpoints."""
-        return self.directory / "checkpoints"
+        return self.directory / names.CHECKPOINTS
 
     @property
     def output(self) -> Path:
         """Folder of the results; written as `.output.partial` and renamed."""
-        return self.directory / "output"
+        return self.directory / names.OUTPUT
 
     @property
     def first_step(self) -> int:
@@ -89,7 +90,7 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
 
     Raises ConfigError if GPUs are asked for and there are none.
     """
-    resumed, problems = load_newest(directory / "checkpoints")
+    resumed, problems = load_newest(directory / names.CHECKPOINTS)
     environment = dict(resumed.state["environment"]) if resumed is not None else {}
     torch.set_num_threads(
         config.resources.threads or int(environment.get("threads") or _threads_here())
@@ -106,7 +107,7 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
     device = torch.device("cuda" if config.resources.gpus > 0 else "cpu")
     dtype = compute_dtype(config.precision, device)
     here = describe_environment(device, dtype)
-    events = Events(directory / "events.jsonl")
+    events = Events(directory / names.EVENTS)
     run = Run(
         directory, config, attempt_number(directory), device, dtype, events, stop, resumed, here,
         # The worker passes it on; 0 = checkpoints may fill the disk.
@@ -152,8 +153,8 @@ def give_freed_memory_back() -> None:
 
 def attempt_number(directory: Path) -> int:
     """The highest number among `attempts/`, which the supervisor makes; 1 without any."""
-    names = [path.name for path in (directory / "attempts").glob("*")]
-    return max([int(name) for name in names if name.isdecimal()], default=1)
+    folders = (directory / names.ATTEMPTS).glob("*")
+    return max([int(one.name) for one in folders if one.name.isdecimal()], default=1)
 
 
 def describe_environment(device: torch.device, dtype: torch.dtype) -> dict[str, object]:
