@@ -20,6 +20,7 @@ from backend import digest
 from backend.errors import InvalidInput
 from backend.gguf_header import read_gguf
 from backend.schemas.model_folder import pointers, weight_index
+from backend.schemas.model_folder.reward_card import CARD_FILE, HEAD_FILE, SAID_OF
 from backend.schemas.models import ModelFacts, ModelSource
 from backend.schemas.vocabulary import ModelKind
 
@@ -27,14 +28,6 @@ MIB = 1 << 20
 LARGEST_JSON = 32 * MIB
 # Hashing more than this would keep the request waiting: the first worker that uses it does it.
 LARGEST_HASHED = 2048 * MIB
-# Beside the body of a reward model.
-REWARD_HEAD = "reward_head.safetensors"
-REWARD_CARD = "reward_model.json"
-# The methods that write such a card, and what it calls their models.
-_REWARD_METHODS = {
-    ModelKind.REWARD_MODEL: "reward_model",
-    ModelKind.PROCESS_MODEL: "process_reward_model",
-}
 # Of a tensor, as torch has it.
 MOST_DIMENSIONS = 64
 _PICKLES = {".bin", ".pt", ".pth", ".pkl", ".ckpt"}
@@ -103,14 +96,14 @@ def require_reward_model(source: ModelSource, kind: ModelKind, roots: Sequence[P
 
     Language models are none, and pass. A hub is never asked.
     """
-    method = _REWARD_METHODS.get(kind)
+    method = SAID_OF.get(kind)
     if method is None:
         return
     found = _located(source, roots)
-    card = None if found is None else found[0] / REWARD_CARD
+    card = None if found is None else found[0] / CARD_FILE
     if card is None or not card.is_file():
         raise InvalidInput(
-            f"{source.path or source.hub_id} has no {REWARD_CARD}; a model of the kind {kind} must "
+            f"{source.path or source.hub_id} has no {CARD_FILE}; a model of the kind {kind} must "
             "be the output of a run of Podium",
             advice=f"Train one with the method {method}, or register it as causal_lm to start "
             "from its language model.",
@@ -118,7 +111,7 @@ def require_reward_model(source: ModelSource, kind: ModelKind, roots: Sequence[P
     said = _json(card).get("kind")
     if said != method:
         raise InvalidInput(
-            f"{REWARD_CARD} says that this is the output of {str(said)[:80]}; a model of the kind "
+            f"{CARD_FILE} says that this is the output of {str(said)[:80]}; a model of the kind "
             f"{kind} is the output of {method}",
             advice="Choose the other kind of reward model.",
         )
@@ -270,7 +263,7 @@ def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
 def _counted(folder: Path, weights: Sequence[Path]) -> list[Path]:
     """The weights without files that hold the same ones under other names, for other programs."""
     held = _held(folder, weights)
-    return [file for file in weights if file.name in held or file.name == REWARD_HEAD]
+    return [file for file in weights if file.name in held or file.name == HEAD_FILE]
 
 
 def content_sha256(

@@ -12,10 +12,11 @@ import pytest
 from backend.domain.presets.registry import PRESETS
 from backend.schemas.methods import METHODS, SAMPLERS
 from backend.schemas.metrics.registry import metrics_of
+from backend.schemas.model_folder.reward_card import SAID_OF
 from backend.schemas.references import wanted
 from backend.schemas.rewards import RESERVED_NAMES, REWARD_TERMS
 from backend.schemas.training import RunConfig
-from backend.schemas.vocabulary import Method
+from backend.schemas.vocabulary import Method, ModelKind
 from worker.trainer.__main__ import loop_of
 from worker.trainer.rewards.sampled_response import Score
 from worker.trainer.run import Run
@@ -93,3 +94,12 @@ def test_a_trainer_loads_the_code_of_no_method_and_no_reward_before_it_is_asked_
     methods = {spec.loop.split(".")[3] for spec in METHODS.values()}
     assert {name for name in methods if f"worker.trainer.methods.{name}" in loaded} == {"sft"}
     assert not {kind for kind in REWARD_TERMS if f"worker.trainer.rewards.{kind}" in loaded}
+
+
+def test_the_card_of_a_reward_model_names_the_method_that_trains_it() -> None:
+    with_a_head = {ModelKind.REWARD_MODEL, ModelKind.PROCESS_MODEL}
+    trained = {
+        spec.result: method.value for method, spec in METHODS.items() if spec.result in with_a_head
+    }
+
+    assert trained == SAID_OF

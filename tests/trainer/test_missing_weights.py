@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from backend.schemas.methods import METHODS
+from backend.schemas.model_folder.reward_card import HEAD_FILE
 from backend.schemas.references import Reference
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
@@ -24,7 +25,7 @@ from tests.trainer.conftest import (
 from worker.trainer.errors import MissingModel
 from worker.trainer.events import Events
 from worker.trainer.models import loading
-from worker.trainer.models.heads import HEAD_FILE, load_reward_model
+from worker.trainer.models.heads import load_reward_model
 
 CPU = torch.device("cpu")
 Weights = dict[str, Tensor]

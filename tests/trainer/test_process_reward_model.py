@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerBase
 
+from backend.schemas.model_folder.reward_card import PROCESS_REWARD_MODEL
 from backend.schemas.records import GeneratedRecord, SolutionRecord
 from backend.schemas.references import Reference
 from backend.schemas.vocabulary import FinishReason
@@ -27,7 +28,7 @@ from worker.trainer.data.solutions import Solution, step_ends
 from worker.trainer.data.tokens import Tokens, encode_response, render_prompt
 from worker.trainer.losses import step_loss
 from worker.trainer.methods.process_reward_model import StepPredictions, heldout_metrics, judge
-from worker.trainer.models.heads import PROCESS_REWARD_MODEL, load_reward_model, load_scorer
+from worker.trainer.models.heads import load_reward_model, load_scorer
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.rewards.process import ProcessScorer, combined
 from worker.trainer.rewards.sampled_response import SampledResponse

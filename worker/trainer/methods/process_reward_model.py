@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from backend.schemas.model_folder.reward_card import PROCESS_REWARD_MODEL
 from backend.schemas.training import ProcessRewardModelConfig
 from worker.trainer import losses, precision
 from worker.trainer.data.solutions import Solution, places_of, read_solutions
@@ -19,7 +20,6 @@ from worker.trainer.evaluation.with_interval import rate_with_interval
 from worker.trainer.loop import HELDOUT_LOSS, Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters
 from worker.trainer.models.heads import (
-    PROCESS_REWARD_MODEL,
     RewardModel,
     new_reward_model,
     save_reward_model,

@@ -11,6 +11,7 @@ from gguf import GGUFReader
 from safetensors import SafetensorError
 from transformers import AutoConfig, PreTrainedConfig
 
+from backend.schemas.model_folder.reward_card import CARD_FILE
 from backend.schemas.references import Reference
 from worker.trainer.errors import ConfigError, MissingModel
 from worker.trainer.models import rope
@@ -50,7 +51,7 @@ def locate(reference: Reference) -> tuple[str, dict[str, object]]:
 
 def is_reward_model(reference: Reference) -> bool:
     """True if the folder holds a reward model of ours."""
-    return reference.path is not None and (Path(reference.path) / "reward_model.json").is_file()
+    return reference.path is not None and (Path(reference.path) / CARD_FILE).is_file()
 
 
 def context_length(reference: Reference) -> int | None:

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerBase
 
+from backend.schemas.model_folder.reward_card import CARD_FILE, HEAD_FILE, REWARD_MODEL
 from backend.schemas.references import Reference
 from backend.schemas.training import ProcessRewardModelConfig, RewardModelConfig
 from worker.trainer import precision, random_streams
@@ -33,11 +34,6 @@ from worker.trainer.models import adapters, files, loading, weights
 from worker.trainer.models.body import hidden_at, install_trees
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.run import Run
-
-HEAD_FILE = "reward_head.safetensors"
-CARD_FILE = "reward_model.json"
-# What a card calls its model, which is also the method that trains it.
-REWARD_MODEL, PROCESS_REWARD_MODEL = "reward_model", "process_reward_model"
 
 
 class RewardModel(nn.Module):

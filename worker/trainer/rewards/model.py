@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from transformers import PreTrainedTokenizerBase
 
+from backend.schemas.model_folder.reward_card import REWARD_MODEL
 from backend.schemas.rewards import ModelReward
-from worker.trainer.models.heads import REWARD_MODEL, LoadedScorer, score_all
+from worker.trainer.models.heads import LoadedScorer, score_all
 from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score, measured
 from worker.trainer.rewards.trained import TrainedScorer, load
 from worker.trainer.run import Run

@@ -6,11 +6,12 @@ from statistics import fmean
 import torch
 from transformers import PreTrainedTokenizerBase
 
+from backend.schemas.model_folder.reward_card import PROCESS_REWARD_MODEL
 from backend.schemas.rewards import ProcessReward
 from worker.trainer import precision
 from worker.trainer.data.solutions import SEPARATORS, places_of, step_ends
 from worker.trainer.data.tokens import collate, micro_batches_by_prompt
-from worker.trainer.models.heads import PROCESS_REWARD_MODEL, LoadedScorer
+from worker.trainer.models.heads import LoadedScorer
 from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score, measured
 from worker.trainer.rewards.trained import TrainedScorer, load
 from worker.trainer.run import Run

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 from transformers import PreTrainedTokenizerBase
 
+from backend.schemas.model_folder.reward_card import PROCESS_REWARD_MODEL, REWARD_MODEL
 from backend.schemas.references import Reference
 from backend.schemas.rewards import ModelReward, ProcessReward, RewardTerm
 from worker.trainer.models.heads import (
-    PROCESS_REWARD_MODEL,
-    REWARD_MODEL,
     LoadedScorer,
     check_scorer,
     load_scorer,
