@@ -14,14 +14,13 @@ from backend.domain.results.measurements import ITSELF, Measurement, PromptSet
 from backend.domain.results.rows import Row
 from backend.domain.results.words import sampling_of
 from backend.domain.seeds.measures import measured_apart
-from backend.domain.verdict.gold import gold_metrics
+from backend.domain.verdict.gold import HELD_OUT, gold_metrics
 from backend.schemas.metrics.registry import metric_of
 from backend.schemas.metrics.results import TableKind
 from backend.schemas.vocabulary import Method
 
 _MOST_METRICS = 12
 _PAPER_K = 16
-_HELD_OUT = ("eval/win_rate", "eval/reward", "eval/accuracy", "eval/loss")
 _PASSES = re.compile(r"(?:eval/)?pass@(\d+)")
 # Of each the first that there is: the better measure.
 _PRICES = (("kl/exact", "kl/response"), ("eval/length", "length/mean"))
@@ -252,7 +251,7 @@ def result_metrics(names: Iterable[str]) -> list[str]:
     found = set(names)
     passes = sorted((int(one[1]), name) for name in found
                     if name.startswith("eval/") and (one := _PASSES.fullmatch(name)))  # fmt: skip
-    measured = [*gold_metrics(found), *_HELD_OUT, *(name for _, name in passes)]
+    measured = [*gold_metrics(found), *HELD_OUT, *(name for _, name in passes)]
     prices = [next((one for one in either if one in found), None) for either in _PRICES]
     known = [name for name in measured if name in found]
     costs = [name for name in prices if name is not None]

@@ -22,7 +22,7 @@ from backend.domain.seeds.measures import (
 )
 from backend.domain.seeds.names import names_of
 from backend.domain.seeds.shares import possible
-from backend.domain.verdict.gold import gold_metrics
+from backend.domain.verdict.gold import HELD_OUT, gold_metrics
 from backend.domain.verdict.proxy import PROXY, learned
 from backend.domain.verdict.words import alike, shown
 from backend.plural import plural
@@ -34,17 +34,13 @@ from backend.schemas.vocabulary import Method
 # Seeds that somebody may still run; a difference that takes more is as good as none.
 _FEW = 30
 
-# What decides without an evaluation from elsewhere, the first that all runs have: never a training
-# reward or a training loss.
-_HELD_OUT = ("eval/win_rate", "eval/reward", "eval/accuracy", "eval/loss")
-
 
 def deciding_metric(
     configs: Sequence[Mapping[str, Any]], names: Sequence[AbstractSet[str]]
 ) -> tuple[str | None, str]:
     """The metric that decides between runs with these configs and metrics; if none, why."""
     common = set.intersection(*map(set, names)) if names else set()
-    held_out = (name for name in _HELD_OUT if name in common)
+    held_out = (name for name in HELD_OUT if name in common)
     found = next(iter((*gold_metrics(common), *held_out)), None)
     if found is None:
         return None, (

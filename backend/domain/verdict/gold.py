@@ -1,8 +1,10 @@
-"""Which of the evaluations made elsewhere (`gold/NAME`, higher is better) decides first."""
+"""Which evaluation decides: one from elsewhere (`gold/NAME`, higher is better), or else ours."""
 
 from collections.abc import Iterable
 
 FIRST = ("gold/reward", "gold/win_rate")
+# Without one from elsewhere, the first that all runs have: no training reward, no training loss.
+HELD_OUT = ("eval/win_rate", "eval/reward", "eval/accuracy", "eval/loss")
 
 
 def gold_metrics(names: Iterable[str]) -> list[str]:
