@@ -15,7 +15,10 @@ csv.field_size_limit(limits.LARGEST_ROW)
 
 
 def decode(file: IO[bytes]) -> Iterator[tuple[int, object, str | None]]:
-    """The rows with their line numbers. Raises InvalidInput for text that is no CSV."""
+    """The rows with their line numbers.
+
+    Raises InvalidInput for text that is no CSV, TooLarge for one with too many columns.
+    """
     # Wrong bytes become lone surrogates, which the reading of the row refuses with its line.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="")
     lines = _Lines(text)
@@ -82,11 +85,7 @@ def _check_header(names: object) -> None:
             "the CSV file has no header line",
             advice="Begin the file with a line of column names.",
         )
-    if len(names) > limits.MOST_COLUMNS:
-        raise InvalidInput(
-            f"the CSV file has {len(names)} columns; the limit is {limits.MOST_COLUMNS}",
-            advice="Leave out the columns that name nothing of a record.",
-        )
+    limits.check_columns(len(names))
 
 
 def _cells(row: dict[str, Any]) -> dict[str, Any]:

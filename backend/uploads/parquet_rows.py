@@ -114,16 +114,8 @@ def _columns(metadata: Any) -> list[Any]:
 
 
 def _check(metadata: Any) -> None:
-    if metadata.num_columns > limits.MOST_COLUMNS:
-        raise TooLarge(
-            f"the file has {metadata.num_columns} columns; the limit is {limits.MOST_COLUMNS}",
-            advice="Leave out the columns that name nothing of a record.",
-        )
-    if metadata.num_rows > limits.MOST_ROWS:
-        raise TooLarge(
-            f"the file has {metadata.num_rows} rows; the limit is {limits.MOST_ROWS}",
-            advice="Split the file and send the parts one after another.",
-        )
+    limits.check_columns(metadata.num_columns)
+    limits.check_rows(metadata.num_rows, is_all=True)
     groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
     _check_unpacked(sum(group.total_byte_size for group in groups))
 

@@ -10,7 +10,7 @@ from typing import IO, Literal, TypeAlias
 import orjson
 
 from backend.domain.records.formats import PROMPT_KEYS
-from backend.errors import InvalidInput, TooLarge
+from backend.errors import InvalidInput
 from backend.uploads import csv_rows, json_rows, limits, parquet_rows
 
 # A row's number and the row, or the reason why there is none.
@@ -48,12 +48,8 @@ def decode(file: IO[bytes], content_type: str) -> Iterator[DecodedRow]:
     Raises InvalidInput for a file that as a whole cannot be read, TooLarge beyond the limits.
     """
     decoder, _ = _decoder(file, content_type)
-    for count, row in enumerate(decoder(file)):
-        if count >= limits.MOST_ROWS:
-            raise TooLarge(
-                f"the file has more than {limits.MOST_ROWS} rows",
-                advice="Split the file and send the parts one after another.",
-            )
+    for count, row in enumerate(decoder(file), start=1):
+        limits.check_rows(count, is_all=False)
         yield row
 
 

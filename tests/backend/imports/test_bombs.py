@@ -32,7 +32,7 @@ SAID = {
     "long words in a row": "found the keys",
     "one cell": "422 the row at line 2 is longer than 2 MiB",
     "one cell of many lines": "field larger than field limit",
-    "many columns": "422 the CSV file has 200000 columns",
+    "many columns": "413 the file has 200000 columns",
 }
 
 
@@ -187,6 +187,14 @@ def test_rows_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for content in (b"1\n2\n3\n4\n", b"[1,2,3,4]"):
         with pytest.raises(TooLarge, match="more than 3 rows"):
             rows(content, "application/json")
+
+
+def test_columns_have_the_same_limit_in_every_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_COLUMNS", 2)
+    parquet_file = parquet(pyarrow.table({"a": ["1"], "b": ["2"], "c": ["3"]}))
+    for content in (b"a,b,c\n1,2,3\n", parquet_file):
+        with pytest.raises(TooLarge, match="the file has 3 columns; the limit is 2"):
+            rows(content, "text/csv")
 
 
 def test_a_strict_import_of_a_bad_file_writes_nothing(light_place: Place) -> None:
