@@ -33,6 +33,8 @@ from backend.schemas.paging import Malformed
 
 # Bytes; checking them takes a fraction of a millisecond.
 CHECKED_IN_LOOP = 65_536
+# To whoever sends a body that is too large, whichever limit it meets.
+SEND_LESS = "Send large data in parts, or through an import."
 _GIVEN = ("session", "caller", "phases")
 
 
@@ -262,7 +264,7 @@ def _must_fit(size: int, limit: int | None) -> None:
     if limit is not None and size > limit:
         raise TooLarge(
             f"the body is larger than {limit // KIB} KiB, the limit for this operation",
-            advice="Send large data in parts, or through an import.",
+            advice=SEND_LESS,
         )
 
 

@@ -17,6 +17,7 @@ from backend.api.problems import problem
 from backend.domain.own_address import OwnAddress
 from backend.phases import Phases
 from backend.pressure.visitors import Network, address_of, is_trusted
+from backend.routes import SEND_LESS
 from backend.store.db import one_session_at_a_time
 from backend.traces.requests import Numbers, tell
 
@@ -124,15 +125,11 @@ class Edge:
                 )
         length = headers.get("content-length", "0")
         if not _streams(scope) and length.isdigit() and int(length) > self.body_limit:
-            return self._too_large()
+            return 413, self._too_large(), SEND_LESS
         return None
 
-    def _too_large(self) -> tuple[int, str, str]:
-        return (
-            413,
-            f"the body is larger than {self.body_limit // MIB} MiB",
-            "Send large data in parts, or through an import.",
-        )
+    def _too_large(self) -> str:
+        return f"the body is larger than {self.body_limit // MIB} MiB"
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         if _streams(scope):
@@ -144,8 +141,7 @@ class Edge:
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > self.body_limit:
-                status, detail, _ = self._too_large()
-                raise HTTPException(status, detail)
+                raise HTTPException(413, self._too_large())
             return message
 
         return limited

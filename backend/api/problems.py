@@ -21,6 +21,7 @@ from backend.api.openapi import methods_of
 from backend.errors import ServiceError, Unavailable
 from backend.phases import Phases, Replayed
 from backend.pressure.permissions import NoLongerPermitted
+from backend.routes import SEND_LESS
 from backend.store.db import AWAY
 
 log = logging.getLogger("podium.api")
@@ -42,6 +43,8 @@ _MEMBER = re.compile(r"<\w+\.\w+: ('\w+')>")
 _ADVICE = {
     404: "Look the address up in /api/v1/openapi.json.",
     405: "Look the methods of this address up in /api/v1/openapi.json.",
+    # Not TooLarge: FastAPI takes any other error while it reads for a mistake in the JSON.
+    413: SEND_LESS,
 }
 
 

@@ -1,5 +1,6 @@
 """What every answer carries, what no request may bring, and how the service starts."""
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -83,6 +84,22 @@ def test_a_body_without_a_length_is_counted(light_service: Service) -> None:
 
     answer = light_service.client().post("/projects", content=endless())  # type: ignore[arg-type]
     assert answer.status_code == 413
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+@pytest.mark.parametrize(
+    "body", [b" " * (edge.BODY_LIMIT + 1), json.dumps({"name": [{}] * 60_000}).encode()]
+)
+def test_whatever_is_too_large_is_answered_with_advice(
+    light_service: Service, body: bytes, is_chunked: bool
+) -> None:
+    answer = light_service.client().post(
+        "/projects",
+        content=iter([body]) if is_chunked else body,
+        headers={"Content-Type": "application/json"},
+    )
+    assert answer.status_code == 413
+    assert answer.json()["advice"] == "Send large data in parts, or through an import."
 
 
 @pytest.mark.parametrize("path", ["/projects/%00", "/projects?cursor=%00", "/models/..%2f..%2fetc"])
