@@ -13,6 +13,7 @@ from backend.api.openapi import refusals
 from backend.deps import DatabaseDep, SettingsDep
 from backend.errors import Unavailable
 from backend.machine import disk_space
+from backend.schemas.numbers import gb
 from backend.settings import Settings
 from backend.store import revision
 from backend.store.db import Database
@@ -84,6 +85,6 @@ def _check_space(folder: Path, needed_bytes: int) -> None:
         raise Unavailable(f"the data directory cannot be read: {error.strerror}") from error
     if space.is_low:
         raise Unavailable(
-            f"{space.free_bytes / 1e9:.1f} GB are free; a worker on this disk takes no new run "
-            f"below {needed_bytes / 1e9:.1f} GB"
+            f"{gb(space.free_bytes)} are free; a worker on this disk takes no new run "
+            f"below {gb(needed_bytes)}"
         )

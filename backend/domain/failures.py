@@ -12,6 +12,7 @@ from typing import Any
 from backend.domain.dotted_path import value_at
 from backend.plural import plural
 from backend.schemas.methods import SAMPLERS
+from backend.schemas.numbers import gb
 from backend.schemas.vocabulary import FailureCause
 
 C = FailureCause
@@ -196,9 +197,9 @@ def _to_do(left: int, start: int | None) -> str:
 def _more_disk(config: Mapping[str, Any], facts: Facts) -> Advice | None:
     if facts.disk_free_bytes is None:
         return None
-    text = f"{_gb(facts.disk_free_bytes)} are free on the disk of the run directories"
+    text = f"{gb(facts.disk_free_bytes)} are free on the disk of the run directories"
     if facts.checkpoint_bytes:
-        text += f", and a checkpoint takes {_gb(facts.checkpoint_bytes)}"
+        text += f", and a checkpoint takes {gb(facts.checkpoint_bytes)}"
     text += (
         ". Free space (`podium prune` helps) or, if the run directory is not writable, make it "
         "so; then retry the run."
@@ -212,7 +213,3 @@ def _more_disk(config: Mapping[str, Any], facts: Facts) -> Advice | None:
 def _number(config: Mapping[str, Any], path: str) -> int | None:
     value = value_at(config, path)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _gb(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 10**8 else f"{size / 1e6:.1f} MB"

@@ -6,6 +6,7 @@ Called by `backend.store.workers.views`. Pure: the caller brings times and readi
 from collections.abc import Mapping
 from typing import Any
 
+from backend.schemas.numbers import gb
 from backend.schemas.vocabulary import WorkerState
 
 # A worker beats every `beat_s`; one that has missed this many has something to hide.
@@ -44,10 +45,10 @@ def state_of(report: Mapping[str, Any], *, is_lost: bool, is_silent: bool) -> Wo
 def sentence(state: WorkerState, report: Mapping[str, Any]) -> str:
     """The state for the screen: what it means, and what to do where something is wrong."""
     if state == S.DISK_LOW:
-        free, needed = (report.get(f"disk_{name}_bytes", 0) / 1e9 for name in ("free", "needed"))
+        free, needed = (gb(report.get(f"disk_{name}_bytes", 0)) for name in ("free", "needed"))
         return (
-            f"Takes no new runs: {free:.1f} GB are free on its disk, and new runs need "
-            f"{needed:.1f} GB. Its current runs continue. Free space (`podium prune` helps), or "
+            f"Takes no new runs: {free} are free on its disk, and new runs need "
+            f"{needed}. Its current runs continue. Free space (`podium prune` helps), or "
             "lower PODIUM_MIN_FREE_GB."
         )
     return _SENTENCES[state]

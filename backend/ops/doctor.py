@@ -18,6 +18,7 @@ from backend.errors import ServiceError, Unavailable
 from backend.machine import disk_space
 from backend.ops.launcher import read_server
 from backend.ops.migration import is_missing
+from backend.schemas.numbers import gb
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.revision import current_revision, head_revision, require_known
@@ -70,7 +71,7 @@ def _data_dir(settings: Settings) -> Finding:
             f"{folder} is not writable: {error.strerror}; set PODIUM_DATA_DIR to a folder that "
             "this user may write to",
         )
-    sentence = f"{folder} is writable, {space.free_bytes / 1e9:.1f} GB free"
+    sentence = f"{folder} is writable, {gb(space.free_bytes)} free"
     if space.is_low:
         needed = f"{settings.min_free_gb:g} GB (PODIUM_MIN_FREE_GB)"
         return Finding(

@@ -1,4 +1,4 @@
-"""Numbers as lines, columns and JSON keep them: finite, or null.
+"""Numbers as lines, columns and JSON keep them: finite, or null; sizes as sentences say them.
 
 Used by every schema with measured values, so that the trainer, a foreign run directory and the REST
 API mean the same by a number.
@@ -19,6 +19,11 @@ def finite(value: float | None) -> float | None:
 def mean(values: Sequence[float]) -> float | None:
     """The mean, or None where there is nothing to take it of."""
     return sum(values) / len(values) if values else None
+
+
+def gb(n_bytes: int) -> str:
+    """A size in GB, in MB below 0.1 GB."""
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 10**8 else f"{n_bytes / 1e6:.1f} MB"
 
 
 # A measured value of a schema; a gap where the number was not finite.

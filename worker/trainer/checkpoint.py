@@ -19,6 +19,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from backend.schemas.numbers import gb
 from backend.schemas.run_directory.names import MANIFEST, PINS, checkpoint_name, checkpoint_step
 from worker.trainer.errors import DiskError, disk_error
 
@@ -126,8 +127,8 @@ def _make_room(folder: Path, checkpoint: Checkpoint, *, keep: int, min_free_byte
             return  # The disk itself says whether it fits.
         name = checkpoint_name(checkpoint.step)
         raise DiskError(
-            f"checkpoint {name} takes {_gb(needed)}, and {_gb(free)} are free "
-            f"on the disk of the run directory, of which {_gb(min_free_bytes)} must stay free "
+            f"checkpoint {name} takes {gb(needed)}, and {gb(free)} are free "
+            f"on the disk of the run directory, of which {gb(min_free_bytes)} must stay free "
             "(PODIUM_MIN_FREE_GB)",
             "Free space on that disk, then retry the run; it resumes from its last checkpoint. Or "
             "clone the run with a smaller max_checkpoints.",
@@ -142,10 +143,6 @@ def _n_bytes(checkpoint: Checkpoint) -> int:
 
 def _size_bytes(path: Path) -> int:
     return sum(one.stat().st_size for one in path.iterdir())
-
-
-def _gb(n_bytes: int) -> str:
-    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 10**8 else f"{n_bytes / 1e6:.1f} MB"
 
 
 def _drop(folder: Path, checkpoint: Checkpoint, *, keep: int) -> None:

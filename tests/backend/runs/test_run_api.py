@@ -227,7 +227,7 @@ def test_a_device_tells_runs_at_work_from_those_that_are_leaving_it(
 def test_a_worker_that_beats_no_more_is_told_as_silent_whatever_its_clock_says(
     api: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report = {"devices": [], "disk_free_bytes": 10, "disk_needed_bytes": 5}
+    report = {"devices": [], "disk_free_bytes": 10**7, "disk_needed_bytes": 5 * 10**6}
     with database.write() as session:
         ahead = datetime.now(UTC) + timedelta(hours=1)
         worker_id = workers.register(
@@ -251,10 +251,10 @@ def test_a_worker_that_beats_no_more_is_told_as_silent_whatever_its_clock_says(
     assert told(17)["state"] == "ready"
     beat(is_draining=True)
     assert told(18)["state"] == "draining"
-    beat(disk_free_bytes=4)
+    beat(disk_free_bytes=4_000_000)
     low = told(19)
     assert low["state"] == "disk_low"
-    assert "0.0 GB are free on its disk" in low["state_sentence"]
+    assert "4.0 MB are free on its disk" in low["state_sentence"]
     with database.write() as session:
         workers.lose(session, worker_id, at=datetime.now(UTC))
     assert (told(20)["state"], told(20)["is_alive"]) == ("lost", False)
