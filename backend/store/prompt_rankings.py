@@ -12,9 +12,9 @@ from backend.schemas.compared.rankings import (
     RankedComparison,
     RankedResponse,
 )
+from backend.store import record_names
 from backend.store.data import judgments
 from backend.store.tables.data import Comparison, Judgment, Response
-from backend.store.tables.people import User
 
 # Of one prompt; the newest count.
 MOST_COMPARISONS = 20
@@ -36,7 +36,7 @@ def of_prompt(
     texts = _texts(session, {one for each in found for one in each.response_ids})
     given = _given(session, [one.id for one in found])
     people = {one.user_id for some in given.values() for one in some if sees_names}
-    names = _names(session, people | {viewer})
+    names = record_names.of_users(session, people | {viewer})
     return PromptRankings(
         items=[
             RankedComparison(
@@ -60,11 +60,6 @@ def _texts(session: Session, ids: Iterable[str]) -> dict[str, RankedResponse]:
         response_id: RankedResponse(id=response_id, content=content, is_cut=n > MOST_OF_TEXT)
         for response_id, content, n in rows
     }
-
-
-def _names(session: Session, user_ids: Iterable[str]) -> dict[str, str]:
-    found = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
-    return {row[0]: row[1] for row in found}
 
 
 def _given(session: Session, comparison_ids: Sequence[str]) -> dict[str, list[Judgment]]:

@@ -1,7 +1,7 @@
-"""The names of the models and snapshots that configs name by their ids, as far as somebody sees.
+"""The names of models and snapshots, as far as somebody sees them, and of users, by their ids.
 
 A run may read data of a project that not everybody who sees the run belongs to: whoever does not is
-shown the id.
+shown the id. Whether somebody is told who a user is, the caller decides.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -14,6 +14,7 @@ from backend.domain.access import Caller
 from backend.domain.seeds.records import ids_in
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
+from backend.store.tables.people import User
 
 
 def of_configs(
@@ -32,3 +33,9 @@ def of_ids(session: Session, ids: Collection[str], caller: Caller) -> dict[str, 
         )
         found |= {one: name for one, name, project_id in rows if caller.sees(project_id)}
     return found
+
+
+def of_users(session: Session, user_ids: Iterable[str]) -> dict[str, str]:
+    """Read the name of each of these users."""
+    rows = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
+    return {row[0]: row[1] for row in rows}

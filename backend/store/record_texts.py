@@ -13,7 +13,8 @@ from backend.schemas.comparisons import (
 )
 from backend.schemas.data import ListedResponse, ResponseAnswer
 from backend.schemas.paging import Listing
-from backend.store.data import agreement, comparisons, prompts
+from backend.store import record_names
+from backend.store.data import comparisons, prompts
 from backend.store.tables.data import Response
 from backend.store.tables.runs import Run
 
@@ -47,7 +48,7 @@ def of_judgments(
     """Complete a page of judgments with what was judged, and names for those who may see them."""
     asked = comparisons.prompt_beginnings(session, [one.comparison_id for one in found.items])
     texts = _responses(session, {name for one in found.items for name in _ranked(one)})
-    names = agreement.annotator_names(
+    names = record_names.of_users(
         session, {one.user_id for one in found.items if sees_names} | {viewer}
     )
     items = [

@@ -5,7 +5,7 @@ Called by `backend.jobs.agreement`.
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sqlalchemy import exists, func, select
@@ -22,6 +22,7 @@ from backend.schemas.comparisons import (
     WeekAnswer,
 )
 from backend.schemas.rewards import ModelReward, terms_by_name
+from backend.store import record_names
 from backend.store.data import comparisons
 from backend.store.data.judgments import latest, ranking_of
 from backend.store.tables.data import Assignment, Comparison, Judgment, Response
@@ -46,7 +47,7 @@ def report(
     `sees_names`: False for whoever may not see the members of the project.
     """
     found = overview(judged(session, project_id, criterion))
-    names = annotator_names(session, found.annotators if sees_names else ())
+    names = record_names.of_users(session, found.annotators if sees_names else ())
     prompts = comparisons.prompt_beginnings(session, [one.comparison_id for one in found.disputes])
     return AgreementAnswer(
         criterion=criterion,
@@ -78,12 +79,6 @@ def names_digest(session: Session, project_id: str) -> str:
     found = session.execute(select(User.id, User.name).where(has_judged).order_by(User.id))
     said = json.dumps([list(row) for row in found])
     return hashlib.sha256(said.encode()).hexdigest()[:16]
-
-
-def annotator_names(session: Session, user_ids: Iterable[str]) -> dict[str, str]:
-    """The name of each of these users."""
-    found = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
-    return {row[0]: row[1] for row in found}
 
 
 def judged(session: Session, project_id: str, criterion: str = "") -> list[Judged]:

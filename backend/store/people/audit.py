@@ -16,9 +16,9 @@ from sqlalchemy.orm import Session
 from backend.domain.audit_chain import BEGINNING, Head, Line, Link, sha256_of
 from backend.schemas.paging import Listing
 from backend.schemas.people import AuditAnswer
-from backend.store import dialect
+from backend.store import dialect, record_names
 from backend.store.paging import Page, page_of
-from backend.store.tables.people import AuditEntry, User
+from backend.store.tables.people import AuditEntry
 
 # Of PostgreSQL's advisory locks: whoever adds a line waits for the line before.
 _LOCK = 7_246_001
@@ -92,12 +92,7 @@ def listing(session: Session, page: Page, wanted: Mapping[str, str | None]) -> L
     given = {name: value for name, value in wanted.items() if value is not None}
     statement = select(AuditEntry).filter_by(**given)
     rows, cursor = page_of(session, statement, AuditEntry.number, page)
-    names = _names(session, {row.user_id for row in rows})
+    names = record_names.of_users(session, {row.user_id for row in rows if row.user_id})
     shown = [AuditAnswer.model_validate(row) for row in rows]
-    items = [one.model_copy(update={"user_name": names.get(one.user_id)}) for one in shown]
+    items = [one.model_copy(update={"user_name": names.get(one.user_id or "")}) for one in shown]
     return Listing(items=items, next_cursor=cursor)
-
-
-def _names(session: Session, user_ids: set[str | None]) -> dict[str | None, str]:
-    rows = session.execute(select(User.id, User.name).where(User.id.in_(user_ids)))
-    return dict(rows.all())
