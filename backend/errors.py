@@ -113,6 +113,17 @@ class Conflict(ServiceError):
     title = "Conflict"
 
 
+def changed_meanwhile(
+    what: str, made_from: int, newest: int, *, advice: str | None = None
+) -> Conflict:
+    """Somebody else has changed the object since the revision that a change was made from."""
+    return Conflict(
+        f"{what} was changed meanwhile: this change was made from revision {made_from}, and the "
+        f"newest is revision {newest}",
+        advice=advice or "Read the newest revision, then send your changes to that one.",
+    )
+
+
 class TooLarge(ServiceError):
     """More bytes or records than one request may carry."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from backend.errors import Conflict, NotFound
+from backend.errors import Conflict, NotFound, changed_meanwhile
 from backend.schemas.paging import Listing
 from backend.schemas.projects.views import ViewAnswer, ViewBody, ViewChange
 from backend.store.data import projects
@@ -72,10 +72,9 @@ def change(
     projects.lock(session, project_id)
     view = _row(session, project_id, view_id)
     if view.revision != body.revision:
-        raise Conflict(
-            f"the view {view.name!r} was changed meanwhile: this change was made from revision "
-            f"{body.revision}, and the newest is revision {view.revision}",
-            advice="Open the newest view, then change that one.",
+        advice = "Open the newest view, then change that one."
+        raise changed_meanwhile(
+            f"the view {view.name!r}", body.revision, view.revision, advice=advice
         )
     if body.name is not None and body.name != view.name:
         _must_be_free(session, project_id, view.page, body.name)

@@ -11,7 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.domain.access import Caller
 from backend.domain.assignment import QuotaRule
-from backend.errors import Conflict, NotFound
+from backend.errors import Conflict, NotFound, changed_meanwhile
 from backend.schemas.paging import Listing
 from backend.schemas.people import ProjectAnswer, ProjectBody, ProjectChange, ProjectCounts
 from backend.store.data import guidelines, tallies
@@ -158,11 +158,7 @@ def _missing(project_id: str) -> NotFound:
 
 def _must_be_unchanged(project: Project, revision: int | None) -> None:
     if revision is not None and revision != project.revision:
-        raise Conflict(
-            f"the project was changed meanwhile: this change was made from revision {revision}, "
-            f"and the newest is revision {project.revision}",
-            advice="Read the newest revision, then send your changes to that one.",
-        )
+        raise changed_meanwhile("the project", revision, project.revision)
 
 
 def _must_be_newest(project: Project, version: int | None) -> None:

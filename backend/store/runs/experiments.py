@@ -11,7 +11,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
-from backend.errors import Conflict, InvalidInput, NotFound
+from backend.errors import InvalidInput, NotFound, changed_meanwhile
 from backend.schemas.paging import Listing
 from backend.schemas.projects.experiments import (
     MOST_RUNS,
@@ -67,11 +67,7 @@ def change(
     """Change what is given. Raises NotFound, and Conflict for another revision."""
     experiment = _row(session, experiment_id, is_locked=True)
     if experiment.revision != body.revision:
-        raise Conflict(
-            f"the experiment was changed meanwhile: this change was made from revision "
-            f"{body.revision}, and the newest is revision {experiment.revision}",
-            advice="Read the newest revision, then send your changes to that one.",
-        )
+        raise changed_meanwhile("the experiment", body.revision, experiment.revision)
     for name, value in body.model_dump(exclude={"revision"}, exclude_none=True).items():
         setattr(experiment, name, value)
     experiment.revision, experiment.changed_at = experiment.revision + 1, at
