@@ -18,11 +18,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from backend.api.openapi import methods_of
-from backend.errors import ServiceError, Unavailable
+from backend.errors import ServiceError
 from backend.phases import Phases, Replayed
 from backend.pressure.permissions import NoLongerPermitted
 from backend.routes import SEND_LESS
-from backend.store.db import AWAY
+from backend.store.db import AWAY, unanswered
 
 log = logging.getLogger("podium.api")
 
@@ -193,12 +193,7 @@ def _away(request: Request, error: Exception) -> Response:
         request.scope.get("podium.request_id"),
         type(error).__name__,
     )
-    return _service_error(
-        request,
-        Unavailable(
-            "the database did not answer", advice="Try again in a moment; see the service's log."
-        ),
-    )
+    return _service_error(request, unanswered())
 
 
 def _http_error(request: Request, error: Exception) -> Response:

@@ -378,15 +378,20 @@ class Database:
         self.engine.dispose()
 
 
+def unanswered() -> Unavailable:
+    """What a client is told where the database is away."""
+    return Unavailable(
+        "the database did not answer", advice="Try again in a moment; see the service's log."
+    )
+
+
 @contextmanager
 def service_errors() -> Iterator[None]:
     """What the database complains of, as errors of the service."""
     try:
         yield
     except AWAY as error:
-        raise Unavailable(
-            "the database did not answer", advice="Try again in a moment; see the service's log."
-        ) from error
+        raise unanswered() from error
     except IntegrityError as error:
         raise Conflict(
             "another request changed the same thing at the same moment",
