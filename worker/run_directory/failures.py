@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from backend.domain.failures import Facts, advise
+from backend.domain.failures import SENTENCES, Facts, advise
 from backend.schemas.vocabulary import FailureCause
 from worker.run_directory.cleaning import clean_text
 
@@ -62,14 +62,14 @@ def bad_output(what: str) -> RunFailed:
 
 TIMEOUT = Failure(
     FailureCause.TIMEOUT,
-    "The run exceeded its time limit (resources.timeout_s).",
+    SENTENCES[FailureCause.TIMEOUT],
     "Retry gives the run the same time again, from its last checkpoint if it has one. To allow "
     "more time, clone the run with a larger resources.timeout_s.",
 )
 
 LOST = Failure(
     FailureCause.WORKER_LOST,
-    "The worker of this run stopped sending heartbeats.",
+    SENTENCES[FailureCause.WORKER_LOST],
     "Check the worker's log and its machine.",
 )
 
