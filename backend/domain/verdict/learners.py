@@ -8,7 +8,7 @@ from functools import partial
 
 from backend.domain.verdict import calibration, divergence
 from backend.domain.verdict.evidence import Z95, Change, Estimate, Evidence, change, z_of_best
-from backend.domain.verdict.measured import LAST_PART, Judged, gauge
+from backend.domain.verdict.measured import LAST_PART, SHARES, Judged, gauge
 from backend.domain.verdict.words import (
     EVALUATE_OFTEN,
     HOLD_OUT,
@@ -24,7 +24,6 @@ from backend.schemas.metrics.verdicts import Gauge, Happening, Level, RunVerdict
 from backend.schemas.vocabulary import VerdictKind as Kind
 
 _CHANCE = 0.5
-_SHARES = Span(low=0, high=1)
 _BETTER_THAN_CHANCE = Span(low=_CHANCE, high=1)
 # A held-out loss that has risen by this part of what it had fallen is a turn.
 _TURN = 0.1
@@ -128,7 +127,7 @@ def reward_model(evidence: Evidence) -> RunVerdict:
     trained = evidence.trend("accuracy")
     gauges = [
         _accuracy(evidence, "eval/accuracy"),
-        _course(evidence, "accuracy", scale=_SHARES),
+        _course(evidence, "accuracy", scale=SHARES),
         gauge(
             evidence,
             "eval/calibration_error",
@@ -255,7 +254,7 @@ def _accuracy(evidence: Evidence, metric: str) -> Gauge:
         evidence,
         metric,
         healthy=_BETTER_THAN_CHANCE,
-        scale=_SHARES,
+        scale=SHARES,
         judged=_against_chance,
         missing=_NO_HELDOUT,
     )

@@ -9,6 +9,9 @@ from backend.schemas.metrics.verdicts import Gauge, Level, Span
 # Of what has a course, a gauge shows the mean of its last part.
 LAST_PART = "last fifth of steps"
 
+# The scale of what is a share.
+SHARES = Span(low=0, high=1)
+
 Judged = tuple[Level, str]
 
 

@@ -6,7 +6,7 @@ Called by `backend.domain.verdict.judging`.
 from dataclasses import dataclass
 
 from backend.domain.verdict.evidence import Estimate, Evidence
-from backend.domain.verdict.measured import Judged, gauge
+from backend.domain.verdict.measured import SHARES, Judged, gauge
 from backend.domain.verdict.proxy import learned
 from backend.domain.verdict.words import percent, unscored_sentence, with_interval
 from backend.schemas.metrics.verdicts import Gauge, Level, RunVerdict, Span
@@ -15,7 +15,6 @@ from backend.schemas.vocabulary import VerdictKind as Kind
 
 _EVEN = 0.5
 _MOST_CUT = 0.2
-_SHARES = Span(low=0, high=1)
 _LEARNED = (
     "The reward that judges is learned and may have trained the model, too: rank some of its "
     "responses, or evaluate it by another reward."
@@ -40,11 +39,11 @@ def evaluate(evidence: Evidence) -> RunVerdict:
         gauge(
             evidence,
             f"{prefix}win_rate",
-            scale=_SHARES,
+            scale=SHARES,
             judged=_against_even,
             missing=_NO_BASELINE,
         ),
-        gauge(evidence, f"{prefix}pass@1", scale=_SHARES),
+        gauge(evidence, f"{prefix}pass@1", scale=SHARES),
         gauge(evidence, f"{prefix}length"),
         _cut(evidence, f"{prefix}truncated_fraction"),
     ]
@@ -173,7 +172,7 @@ def _cut(evidence: Evidence, metric: str) -> Gauge:
         evidence,
         metric,
         healthy=Span(low=0, high=_MOST_CUT),
-        scale=_SHARES,
+        scale=SHARES,
         judged=lambda found: ("good", "") if found.value <= _MOST_CUT else ("warn", "many are cut"),
     )
 
