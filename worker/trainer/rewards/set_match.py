@@ -11,6 +11,7 @@ from itertools import product
 from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.rewards import SetMatchReward
+from worker.trainer.rewards.answers.equal import COMMA_BETWEEN
 from worker.trainer.rewards.answers.extract import Answer, answer_in
 from worker.trainer.rewards.sampled_response import RIGHT, Grade, SampledResponse, Score
 from worker.trainer.run import Run
@@ -20,9 +21,8 @@ MOST_CHARACTERS = 20_000
 # Lines are items where there are several; else commas and the like separate them.
 _BULLET = re.compile(r"\s*(?:[-*\u2022]|\(?\d{1,3}[.)])\s+")
 _SEPARATOR = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
-# The same, but for the commas of thousands, and a comma that is none of those.
+# The same, but for the commas of thousands.
 _BESIDE_THOUSANDS = re.compile(r"\s*(?:;|,(?!(?<=\d,)\d{3}(?!\d)))\s*(?:and\s+)?|\s+and\s+")
-_BETWEEN = re.compile(r",(?!\d{3}(?!\d))")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _COMMAND = re.compile(
     r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it)|mbox)\s*\{([^{}]*)\}|\\(?:left|right)(?![a-zA-Z])"
@@ -120,7 +120,7 @@ def _bare(text: str) -> str:
 
 def _separator(text: str) -> re.Pattern[str]:
     """Where commas have no spaces, one that cannot be of thousands says that none is: 1,2,345."""
-    is_close = ", " not in text and _BETWEEN.search(text) is not None
+    is_close = ", " not in text and COMMA_BETWEEN.search(text) is not None
     return _SEPARATOR if is_close else _BESIDE_THOUSANDS
 
 

@@ -13,7 +13,8 @@ from worker.trainer.rewards.answers.quantity import have_one_kind
 _CHOICE = re.compile(r"\(?([A-Za-z])\)?(?:[.):]\s*\S.*)?", re.DOTALL)
 _LETTERS = re.compile(r"[^\W\d_]+(?:(?:\. |[ '-])[^\W\d_]+)*")
 _LIST = re.compile(r",(?!\d{3}(?!\d))|,\s+|;|\s+(?:and|or)\s+")
-_COMMA_BETWEEN = re.compile(r",(?!\d{3}(?!\d))")
+# One that is not between the thousands of a number.
+COMMA_BETWEEN = re.compile(r",(?!\d{3}(?!\d))")
 _EVERY_COMMA = re.compile(r",\s*|;|\s+(?:and|or)\s+")
 _BRACKETS = {("(", ")"), ("[", "]"), ("(", "]"), ("[", ")")}
 # A number has none, whatever computer algebra takes for a unit.
@@ -121,7 +122,7 @@ def _numbers(text: str) -> tuple[str, list[Number]] | None:
         is_set, inside = True, text[1:-1]
     else:
         inside = text
-    is_pair = ", " not in inside and (inside != text or _COMMA_BETWEEN.search(inside))
+    is_pair = ", " not in inside and (inside != text or COMMA_BETWEEN.search(inside))
     separator = _EVERY_COMMA if is_pair else _LIST
     numbers = [number_in(part.strip()) for part in separator.split(inside) if part.strip()]
     found = [one for one in numbers if one is not None]
