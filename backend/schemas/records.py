@@ -21,7 +21,8 @@ MAX_METADATA_LEVELS = 5
 MAX_KEY = 200
 # What every JSON reader holds exactly.
 MAX_INTEGER = 2**53
-_UNFIT = re.compile("[\0\ud800-\udfff]")
+# What neither text of a database nor UTF-8 holds.
+UNFIT = re.compile("[\0\ud800-\udfff]")
 
 
 def checked_metadata(value: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def _check_item(value: object, *, depth: int) -> None:
 
 def _check_value(value: object) -> None:
     if isinstance(value, str):
-        if _UNFIT.search(value):
+        if UNFIT.search(value):
             raise ValueError("it contains a NUL character or an unpaired surrogate; remove it")
     elif isinstance(value, int):
         if abs(value) > MAX_INTEGER:
@@ -66,7 +67,7 @@ def _check_value(value: object) -> None:
 
 
 def _check_key(key: object) -> None:
-    if not isinstance(key, str) or not key or len(key) > MAX_KEY or _UNFIT.search(key):
+    if not isinstance(key, str) or not key or len(key) > MAX_KEY or UNFIT.search(key):
         raise ValueError(
             f"the key {str(key)[:40]!r} is not a text of 1 to {MAX_KEY} characters without NUL"
         )

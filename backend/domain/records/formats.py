@@ -29,6 +29,7 @@ from backend.schemas.data import ImportFormat, ImportKind
 from backend.schemas.paging import as_name
 from backend.schemas.records import (
     MAX_RESPONSES,
+    UNFIT,
     CriterionRecord,
     Message,
     PreferenceRecord,
@@ -46,7 +47,6 @@ Row = Mapping[str, Any]
 PROMPT_KEYS = ("prompt", "messages", "input", "question", "instruction", "text")
 _RESPONSE_KEYS = ("response", "completion", "output", "answer", "chosen")
 _HUMAN, _ASSISTANT = "\n\nHuman:", "\n\nAssistant:"
-_UNFIT = re.compile("[\0\ud800-\udfff]")
 _TURN = re.compile(r"\n\n(Human|Assistant):")
 
 
@@ -443,7 +443,7 @@ def _text(value: object, what: str, longest: int = MAX_TEXT) -> str:
         raise InvalidInput(f"the {what} is empty")
     if len(value) > longest:
         raise InvalidInput(f"the {what} has {len(value)} characters; the limit is {longest}")
-    if _UNFIT.search(value):
+    if UNFIT.search(value):
         raise InvalidInput(
             f"the {what} contains a NUL character or an unpaired surrogate; remove it"
         )
