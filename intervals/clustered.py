@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from intervals import beta
+from intervals.interval import Interval
 from intervals.student import quantile
-
-Interval = tuple[float, float]
 
 SHARE = 0.975
 # A rate's variance is estimated from n clusters and this / n more in which all values agree.

@@ -12,7 +12,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from intervals.clustered import AGREEING, FEWEST, SHARE, Interval
+from intervals.clustered import AGREEING, FEWEST, SHARE
+from intervals.interval import Interval
 from intervals.student import quantile
 
 _STEPS = 100

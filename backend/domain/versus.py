@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from backend.domain.ranking import Ranking
 from backend.domain.seeds.groups import differences
 from backend.schemas.vocabulary import Verdict
-from intervals.clustered import Clusters, Interval, interval_of_rate
+from intervals.clustered import Clusters, interval_of_rate
+from intervals.interval import Interval
 
 # How responses are sampled, beside the model that is asked.
 _SAMPLING = ("prompts", "rollout", "samples_per_prompt", "seed")

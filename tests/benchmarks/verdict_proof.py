@@ -22,11 +22,12 @@ from typing import Any
 
 import pytest
 
-from backend.domain.verdict.evidence import Z95, Evidence, Point
+from backend.domain.verdict.evidence import Evidence, Point
 from backend.domain.verdict.judging import judge
 from backend.schemas.metrics.verdicts import RunVerdict
 from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
+from intervals.interval import Z95
 from tests.letters_model import LETTERS, make_letters_model
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from backend.domain.agreement.interval import Interval, interval_of_share
+from backend.domain.agreement.interval import interval_of_share
 from backend.domain.agreement.judged import Judged
 from backend.domain.agreement.pairwise import FEWEST
 from backend.domain.agreement.repeats import chance_of, repeats
+from intervals.interval import Interval
 
 # What happened in a comparison: how often, out of how many.
 Case = tuple[str, float, float]

@@ -17,9 +17,7 @@ nobody disagreed in the sample they end in a point.
 import math
 from collections.abc import Sequence
 
-Interval = tuple[float, float]
-
-_Z = 1.959964  # 97.5 % of a normal distribution lie below it
+from intervals.interval import Z95, Interval
 
 
 def interval_of_share(share: float, moves: Sequence[float], *, clusters: int) -> Interval:
@@ -45,7 +43,7 @@ def _t(freedom: int) -> float:
     Two terms of its expansion in 1 / freedom (Abramowitz & Stegun 26.7.5), right to 0.003 from 19
     degrees of freedom on.
     """
-    z = _Z
+    z = Z95
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     return z + first / freedom + second / freedom**2

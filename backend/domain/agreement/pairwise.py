@@ -28,9 +28,10 @@ from datetime import datetime
 from itertools import combinations
 from math import comb
 
-from backend.domain.agreement.interval import Interval, interval_of_share
+from backend.domain.agreement.interval import interval_of_share
 from backend.domain.agreement.judged import Judged
 from backend.domain.ranking import Ranking
+from intervals.interval import Interval
 
 # Below this many comparisons an interval would promise more than anybody knows.
 FEWEST = 20

@@ -18,11 +18,12 @@ from backend.domain.agreement.alpha import (
     coincidences,
     ordinal_alpha,
 )
-from backend.domain.agreement.interval import Interval, interval_of_share
+from backend.domain.agreement.interval import interval_of_share
 from backend.domain.agreement.judged import Judged
 from backend.domain.agreement.pairwise import FEWEST
 from backend.domain.ranking import Ranking
 from backend.schemas.numbers import mean
+from intervals.interval import Interval
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 
 from backend.domain.verdict.evidence import (
-    Z95,
     Estimate,
     Evidence,
     Point,
@@ -18,6 +17,7 @@ from backend.domain.verdict.evidence import (
 )
 from backend.domain.verdict.words import apart, shown
 from backend.schemas.metrics.verdicts import Happening
+from intervals.interval import Z95
 
 # A loss that is higher by this part has clearly risen.
 _HIGHER = 0.25

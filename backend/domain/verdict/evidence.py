@@ -11,8 +11,7 @@ from statistics import NormalDist, fmean
 from typing import Any, NamedTuple
 
 from backend.schemas.metrics.verdicts import Span
-
-Z95 = 1.959964  # 95 % of a normal distribution lie within so many standard errors
+from intervals.interval import Z95
 
 # Parts of a curve's points. What happens to a policy often happens early: a longer beginning would
 # contain it.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from backend.domain.verdict import calibration, divergence
-from backend.domain.verdict.evidence import Z95, Change, Estimate, Evidence, change, z_of_best
+from backend.domain.verdict.evidence import Change, Estimate, Evidence, change, z_of_best
 from backend.domain.verdict.measured import LAST_PART, SHARES, Judged, gauge
 from backend.domain.verdict.words import (
     EVALUATE_OFTEN,
@@ -22,6 +22,7 @@ from backend.domain.verdict.words import (
 from backend.plural import plural
 from backend.schemas.metrics.verdicts import Gauge, Happening, Level, RunVerdict, Span
 from backend.schemas.vocabulary import VerdictKind as Kind
+from intervals.interval import Z95
 
 _CHANCE = 0.5
 _BETTER_THAN_CHANCE = Span(low=_CHANCE, high=1)

@@ -8,7 +8,8 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, pstdev
 
-from intervals.clustered import Clusters, Interval, interval_of_rate
+from intervals.clustered import Clusters, interval_of_rate
+from intervals.interval import Interval
 from intervals.logistic import Profile
 
 # Deviations of the difference in length. With a mean beyond, equal lengths are too far from all

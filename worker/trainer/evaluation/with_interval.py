@@ -9,11 +9,11 @@ from collections.abc import Callable, Hashable, Sequence
 
 from intervals.clustered import (
     Clusters,
-    Interval,
     interval_of_gain,
     interval_of_mean,
     interval_of_rate,
 )
+from intervals.interval import Interval
 
 
 def mean_with_interval(
