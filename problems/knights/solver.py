@@ -21,11 +21,6 @@ def solutions(puzzle: Puzzle) -> list[tuple[bool, ...]]:
     return [_assignment(a, n) for a in _bits(fits)]
 
 
-def is_solution(puzzle: Puzzle, is_knight: Sequence[bool]) -> bool:
-    """Whether exactly the knights of this assignment tell the truth."""
-    return tuple(is_knight) in solutions(puzzle)
-
-
 @cache
 def _columns(n: int) -> tuple[int, tuple[int, ...]]:
     """All assignments of n people, and those in which each of them is a knight."""

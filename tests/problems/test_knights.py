@@ -11,7 +11,7 @@ from problems.knights.claims import WrongClaim, english, notation, parse
 from problems.knights.form import form
 from problems.knights.making import make
 from problems.knights.puzzle import Puzzle, WrongPuzzle, of_metadata
-from problems.knights.solver import is_solution, solutions
+from problems.knights.solver import solutions
 from tests.problems import brute_force
 
 NAMES = ("Ada", "Ben", "Cleo")
@@ -42,7 +42,6 @@ def puzzle_of(*claims: str) -> Puzzle:
 def test_worked_puzzles(claims: list[str], expected: list[tuple[bool, ...]]) -> None:
     puzzle = puzzle_of(*claims)
     assert sorted(solutions(puzzle)) == sorted(expected)
-    assert all(is_solution(puzzle, roles) for roles in expected)
 
 
 @pytest.mark.parametrize("n_people", range(2, 9))
