@@ -144,7 +144,7 @@ class VllmEngine:
             [str(interpreter()), str(_CHILD)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=_environment(self._run),
+            env=_environment(),
         )
         told = self._ask(self._settings(), self._run.stop.check)
         self._run.events.alert(
@@ -244,7 +244,7 @@ _ADVICE = (
 )
 
 
-def _environment(run: Run) -> dict[str, str]:
+def _environment() -> dict[str, str]:
     """Our own environment without our packages; one process, nothing fetched, nothing told."""
     kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     return kept | {
