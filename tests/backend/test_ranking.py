@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.ranking import Ranking, checked
-from backend.domain.records.split import heldout, position
+from backend.domain.records.split import position
 from backend.errors import InvalidInput
 from backend.schemas.vocabulary import Verdict
+from tests.backend.splits import heldout
 
 RANKED = Verdict.RANKED
 

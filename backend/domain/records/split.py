@@ -7,7 +7,6 @@ prompt moves over.
 """
 
 import hashlib
-from collections.abc import Collection
 
 
 def position(content_sha256: str, seed: int) -> float:
@@ -54,11 +53,3 @@ class Sides:
         if self._last[0] < self._fraction:
             return content_sha256 != self._last[1]
         return position(content_sha256, self._seed) < self._fraction
-
-
-def heldout(contents: Collection[str], *, fraction: float, seed: int) -> set[str]:
-    """The content hashes that are held out."""
-    sides = Sides(fraction=fraction, seed=seed)
-    for content in contents:
-        sides.see(content)
-    return {content for content in contents if sides.holds_out(content)}

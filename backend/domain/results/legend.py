@@ -21,7 +21,7 @@ def legend_of(tables: Iterable[ResultsTable], *, is_drawn: bool) -> str:
     if any(cell.interval_of == "seeds" for cell in cells):
         own.append(_over_seeds(cells, is_drawn=is_drawn))
     if any(cell.interval_of == "prompts" for cell in cells):
-        own.append(_over_prompts(cells, is_drawn=is_drawn))
+        own.append(_over_prompts(is_drawn=is_drawn))
     if not is_drawn and any(map(has_points, cells)):
         own.append("Parentheses hold the values of the seeds one by one.")
     own += [words for is_there, words in _MARKS if any(map(is_there, cells))]
@@ -43,7 +43,7 @@ def _over_seeds(cells: Iterable[ResultsCell], *, is_drawn: bool) -> str:
     )
 
 
-def _over_prompts(cells: Iterable[ResultsCell], *, is_drawn: bool) -> str:
+def _over_prompts(*, is_drawn: bool) -> str:
     marked = "dashed line, marked “by prompt”" if is_drawn else "marked “by prompt”"
     fewer = "Of fewer than three seeds, or seeds that all agree, the interval is"
     return f"{fewer} over prompts ({marked}) and says nothing about other seeds."

@@ -90,11 +90,6 @@ def alike(*values: float) -> list[str]:
     return [f"{value:.{decimals}f}".replace("-", "−") for value in values]
 
 
-def between(low: float, high: float) -> str:
-    """An interval: [0.500, 0.720]."""
-    return f"[{', '.join(alike(low, high))}]"
-
-
 def with_interval(found: Estimate) -> str:
     """An estimate with its interval, if it has one: 0.60 [0.50, 0.72]."""
     span = found.interval

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from backend.domain.records.split import heldout
 from backend.errors import Conflict, InvalidInput
 from backend.jobs import pace
 from backend.jobs.freeze_snapshot import clear_abandoned, freeze_snapshot
@@ -26,6 +25,7 @@ from backend.store.data import snapshots
 from backend.store.db import Database
 from backend.store.tables.data import Prompt, Snapshot, SnapshotLine
 from tests.backend.jobs import plain_freezing, planted
+from tests.backend.splits import heldout
 
 
 class Task:
