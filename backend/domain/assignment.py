@@ -1,7 +1,7 @@
 """Who gets which comparison: judgments wanted, room under that, leases, how long, in which order.
 
-Called by `backend.store.data.assignments`, which counts and locks; which comparison comes next
-(fewest judgments first, then oldest) is the order of its query.
+`backend.store.data.assignments` counts and locks; which comparison comes next (fewest
+judgments and leases first, then oldest) is the order of the query of `candidates` beside it.
 """
 
 import hashlib

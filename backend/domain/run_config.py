@@ -1,6 +1,6 @@
 """What is wrong with a run config, in words; and how a clone's changes go into its parent's config.
 
-Called by `validation`, `runs` and `needs` in `backend.store.runs`. Knows the schema and what this
+Called by `backend.store.runs` and `backend.store.models.pruning`. Knows the schema and what this
 release can run, not which models and snapshots exist.
 """
 

@@ -1,9 +1,9 @@
 """Passwords: argon2id hashes, computed one at a time and outside of every transaction.
 
-Called by the session and user routes through `Passwords` on the application's state. One hash
-takes 64 MiB and some tens of milliseconds of every core, so a flood of sign-ins waits in a short
-queue of its own, and nobody else waits with it. In this queue persons take turns: a user who is
-signed in, and before that an address.
+Called by the session, user and invitation routes through `Passwords` on the application's state.
+One hash takes 64 MiB and some tens of milliseconds of every core, so a flood of sign-ins waits in a
+short queue of its own, and nobody else waits with it. In this queue persons take turns: a user who
+is signed in, and before that an address.
 """
 
 import asyncio

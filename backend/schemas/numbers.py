@@ -1,7 +1,7 @@
 """Numbers as lines, columns and JSON keep them: finite, or null; sizes as sentences say them.
 
-Used by every schema with measured values, so that the trainer, a foreign run directory and the REST
-API mean the same by a number.
+The lines of a run directory, records and the answers of the API share them, so that trainer, worker
+and API mean the same by a number.
 """
 
 import math

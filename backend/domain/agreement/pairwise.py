@@ -1,7 +1,6 @@
 """The headline: how often two annotators say the same of the same two responses, beyond chance.
 
-Called by `backend.domain.agreement.overview`, `backend.domain.agreement.disputes` and
-`backend.domain.agreement.habits`.
+The other measures of this folder count by its pairs.
 
 Of two responses a and b an annotator who placed both says a < b, a = b or a > b. A meeting is two
 annotators on one comparison. With m(i, j) the pairs of responses that both i and j placed,

@@ -1,7 +1,7 @@
 """Judgments: append-only, the latest revision of an assignment counts.
 
-One that comes when it cannot count any more is kept for review, with revisions of its own. Called
-by the judgment routes, the agreement report and when a snapshot is frozen.
+One that comes when it cannot count any more is kept for review, with revisions of its own. Whatever
+counts or shows judgments reads them by the rules of this file.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Curves: the metrics of runs, any part of them on any axis, in at most so many buckets each.
 
-Called by `backend.api.metrics`. Where a window lies is looked up in the levels, coarse to fine, by
-what each bucket has on the axis; a curve with few points there comes as it is, any other from the
-level whose buckets fit. `backend.domain.curves.downsample` says how wide they are.
+Where a window lies is looked up in the levels, coarse to fine, by what each bucket has on the axis;
+a curve with few points there comes as it is, any other from the level whose buckets fit.
+`backend.domain.curves.downsample` says how wide they are.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The model registry: base models and the results of runs.
 
-Called by the model routes, by the check of run configs, and by `worker.run_directory`, whose export
-verifies models and whose intake registers results. How models descend from one another is
+Called by the model routes and by `worker.run_directory`, whose export verifies models and whose
+intake registers results. How models descend from one another is
 `lineage` beside it; what lies in a model's folder is `backend.model_files`.
 """
 

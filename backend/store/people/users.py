@@ -1,7 +1,6 @@
 """People and programs: who they are, and which role they have in which project.
 
-Called by the user routes, by `backend.auth` and by imports that name annotators; knows hashes of
-passwords and never a password.
+Knows hashes of passwords and never a password.
 """
 
 from collections.abc import Mapping, Sequence
