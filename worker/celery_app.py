@@ -12,8 +12,8 @@ from celery import Celery, signals
 from celery.apps.worker import Worker
 from pydantic import ValidationError
 
+from backend.broker import TASK, broker_settings
 from backend.errors import ServiceError
-from backend.queue import TASK, broker_settings
 from backend.settings import UMASK, Settings, wrong_settings
 from backend.store.revision import require_current
 from backend.traces import json_log

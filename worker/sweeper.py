@@ -15,8 +15,8 @@ from functools import partial
 
 from sqlalchemy.orm import Session
 
+from backend.broker import clean_processed
 from backend.machine.wall_clock import now
-from backend.queue import clean_processed
 from backend.schemas.vocabulary import RunState
 from backend.store.metrics import extremes, levels, verdicts
 from backend.store.runs import runs, supervision

@@ -17,10 +17,10 @@ import psutil
 from sqlalchemy.orm import Session
 
 from backend.artifacts import ArtifactStore
+from backend.broker import wake
 from backend.machine import disk_space
 from backend.machine.disk_space import DiskSpace
 from backend.machine.wall_clock import now
-from backend.queue import wake
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.group_commit import GroupCommit

@@ -8,7 +8,7 @@ from typing import Any
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
-from backend import queue
+from backend import broker
 from backend.api.openapi import refusals
 from backend.deps import DatabaseDep, SettingsDep
 from backend.errors import Unavailable
@@ -56,7 +56,7 @@ def _look(response: Response, database: Database, settings: Settings) -> dict[st
         "data_dir": _state(lambda: _check_folder(settings.data_dir)),
     }
     wanted = {
-        "broker": _state(lambda: queue.require_broker(settings)),
+        "broker": _state(lambda: broker.require_broker(settings)),
         "disk": _state(lambda: _check_space(settings.data_dir, settings.min_free_bytes)),
     }
     checks = {**needed, **wanted}

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import BackgroundTasks, Path, Query
 
-from backend import queue
+from backend import broker
 from backend.api.run_lists import (
     ColumnsQuery,
     FilterQuery,
@@ -65,7 +65,7 @@ async def create_run(
         return views.one(session, run.id)
 
     created = await phases.write(_created)
-    after_commit.add_task(queue.wake, settings, created.id)
+    after_commit.add_task(broker.wake, settings, created.id)
     return created
 
 
@@ -180,7 +180,7 @@ def resume_run(
 ) -> RunAnswer:
     """Queue a paused run again; it resumes from its last checkpoint."""
     runs.resume(session, run_id, at=at)
-    after_commit.add_task(queue.wake, settings, run_id)
+    after_commit.add_task(broker.wake, settings, run_id)
     return views.one(session, run_id)
 
 
@@ -195,7 +195,7 @@ def retry_run(
 ) -> RunAnswer:
     """Retry a failed, crashed or cancelled run, from its last checkpoint or from the beginning."""
     runs.retry(session, run_id, at=at, from_start=body is not None and body.from_ == "start")
-    after_commit.add_task(queue.wake, settings, run_id)
+    after_commit.add_task(broker.wake, settings, run_id)
     return views.one(session, run_id)
 
 
@@ -226,7 +226,7 @@ async def clone_run(
         return views.one(session, runs.create(session, new, at=at).id)
 
     cloned = await phases.write(_cloned)
-    after_commit.add_task(queue.wake, settings, cloned.id)
+    after_commit.add_task(broker.wake, settings, cloned.id)
     return cloned
 
 

@@ -12,7 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from backend import queue
+from backend import broker
 from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError, Unavailable
 from backend.machine import disk_space
@@ -129,7 +129,7 @@ def _database(settings: Settings) -> Finding:
 
 def _broker(settings: Settings) -> Finding:
     try:
-        queue.require_broker(settings)
+        broker.require_broker(settings)
     except Unavailable as error:
         return Finding("broker", False, f"{error.detail}. {error.advice}")
     kind = "files in the data directory" if settings.broker_url is None else "answers"

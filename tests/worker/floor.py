@@ -16,9 +16,9 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from backend.broker import wake
 from backend.digest import go_on
 from backend.model_files import content_sha256
-from backend.queue import wake
 from backend.schemas.references import PointsTo
 from backend.settings import Settings
 from backend.store.db import Database

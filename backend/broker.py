@@ -1,4 +1,4 @@
-"""The queue between API and worker: `wake` sends a message that there is work, and nothing more.
+"""The broker between API and worker: `wake` sends a message that there is work, and nothing more.
 
 Called by routes after their commit and by workers (the sweeper, their presence, and a supervisor
 that drains); `worker.celery_app` takes its broker settings from here. The store is the truth: a
@@ -29,7 +29,7 @@ from redis.exceptions import RedisError
 from backend.errors import Unavailable
 from backend.settings import Settings
 
-log = logging.getLogger("podium.queue")
+log = logging.getLogger("podium.broker")
 
 TASK = "runs.execute"
 QUEUE = "runs"
@@ -66,7 +66,7 @@ def _files(settings: Settings) -> dict[str, Any]:
     folder = settings.data_dir / "broker"
     return {
         "broker_url": "filesystem://localhost",
-        "broker_transport": "backend.queue:FileTransport",
+        "broker_transport": "backend.broker:FileTransport",
         "broker_transport_options": {
             "data_folder_in": str(folder / "queue"),
             "data_folder_out": str(folder / "queue"),

@@ -13,7 +13,7 @@ from celery import Celery
 from fastapi.testclient import TestClient
 from kombu import Consumer
 
-from backend import queue
+from backend import broker
 from backend.main import create_app
 from backend.settings import Settings
 from tests.backend.runs.conftest import plant
@@ -26,7 +26,7 @@ DEAD_REDIS = "redis://127.0.0.1:1/0"
 def drain(settings: Settings, wanted: int, *, timeout_s: float = 30) -> list[str]:
     """The run ids of this many messages, as a worker of Celery would receive them."""
     app = Celery("listener", set_as_current=False)
-    app.conf.update(queue.broker_settings(settings))
+    app.conf.update(broker.broker_settings(settings))
     heard: list[str] = []
 
     def hear(body: Any, message: Any) -> None:
@@ -35,7 +35,7 @@ def drain(settings: Settings, wanted: int, *, timeout_s: float = 30) -> list[str
 
     ends_at = time.monotonic() + timeout_s
     with app.connection_for_read() as connection:
-        bound = app.amqp.queues[queue.QUEUE]
+        bound = app.amqp.queues[broker.QUEUE]
         with Consumer(connection, [bound], callbacks=[hear], accept=["json"]):
             while len(heard) < wanted and time.monotonic() < ends_at:
                 try:
@@ -49,7 +49,7 @@ def _wake_and_listen(data_dir: Path, number: int, share: int, all_sent: Signal, 
     settings = Settings(data_dir=data_dir)
     heard: list[str] = []
     for index in range(share):
-        assert queue.wake(settings, f"run_{number}_{index}")
+        assert broker.wake(settings, f"run_{number}_{index}")
         if index % 50 == 49:
             heard += drain(settings, 25, timeout_s=0.5)
     (out / f"{number}.sent").touch()
@@ -99,7 +99,7 @@ def test_a_message_arrives_once_and_in_order(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
 
     for name in "abc":
-        assert queue.wake(settings, name)
+        assert broker.wake(settings, name)
 
     assert drain(settings, 3) == ["a", "b", "c"]
     assert drain(settings, 1, timeout_s=0.5) == []
@@ -109,10 +109,10 @@ def test_a_message_arrives_through_redis(
     tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Whoever wakes a run gives Redis a second; here it is to arrive.
-    monkeypatch.setattr(queue, "CONNECT_TIMEOUT_S", 60.0)
+    monkeypatch.setattr(broker, "CONNECT_TIMEOUT_S", 60.0)
     settings = Settings(data_dir=tmp_path, broker_url=redis_url)
 
-    assert queue.wake(settings, "a")
+    assert broker.wake(settings, "a")
 
     assert drain(settings, 1) == ["a"]
 
@@ -125,7 +125,7 @@ def test_every_file_of_the_broker_lies_in_the_data_directory(
     monkeypatch.chdir(elsewhere)
     settings = Settings(data_dir=tmp_path / "data")
 
-    queue.wake(settings, "a")
+    broker.wake(settings, "a")
     drain(settings, 1)
 
     assert os.listdir(elsewhere) == []
@@ -135,19 +135,19 @@ def test_every_file_of_the_broker_lies_in_the_data_directory(
 
 def test_what_is_no_message_is_left_aside(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
-    queue.wake(settings, "first")
-    (tmp_path / "broker" / "queue" / f"0_torn.{queue.QUEUE}.msg").write_text('{"body": ')
+    broker.wake(settings, "first")
+    (tmp_path / "broker" / "queue" / f"0_torn.{broker.QUEUE}.msg").write_text('{"body": ')
 
     assert drain(settings, 1) == ["first"]
 
 
 def test_processed_messages_are_cleaned_by_age(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
-    queue.wake(settings, "a")
+    broker.wake(settings, "a")
     drain(settings, 1)
 
-    assert queue.clean_processed(settings, older_than_s=3600) == 0
-    assert queue.clean_processed(settings, older_than_s=-1) == 1
+    assert broker.clean_processed(settings, older_than_s=3600) == 0
+    assert broker.clean_processed(settings, older_than_s=-1) == 1
 
 
 def test_a_dead_broker_is_no_error_of_a_new_run(sqlite_url: str, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_waking_through_a_dead_broker_takes_no_time_and_says_so(
     settings = Settings(data_dir=tmp_path, broker_url=DEAD_REDIS)
     started = time.monotonic()
 
-    assert queue.wake(settings, "run_x") is False
+    assert broker.wake(settings, "run_x") is False
 
     assert time.monotonic() - started < 10
     assert "queue.wake_failed" in caplog.messages
