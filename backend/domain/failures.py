@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend.domain.dotted_path import value_at
+from backend.domain.run_state import CRASH_LIMIT
 from backend.plural import plural
 from backend.schemas.methods import SAMPLERS
 from backend.schemas.numbers import gb
@@ -84,9 +85,9 @@ def advise(cause: FailureCause, config: Mapping[str, Any], facts: Facts) -> Advi
     return _more_disk(config, facts) if cause == C.DISK else None
 
 
-def after_crash(crashes: int, limit: int, checkpoint_step: int | None) -> str:
+def after_crash(crashes: int, checkpoint_step: int | None) -> str:
     """What becomes of a run that has crashed so often since its last checkpoint."""
-    if crashes >= limit:
+    if crashes >= CRASH_LIMIT:
         return (
             f"The run has crashed {crashes} times without a new checkpoint, so Podium does not "
             "retry it automatically. Fix the cause, then retry the run."

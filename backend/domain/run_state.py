@@ -45,6 +45,9 @@ LIVE = frozenset({S.RUNNING, S.STOPPING})
 # A run that moves no more unless somebody asks.
 ENDED = frozenset({S.SUCCEEDED, S.FAILED, S.CRASHED, S.CANCELLED})
 
+# Unexplained ends since the last checkpoint after which a run stays crashed.
+CRASH_LIMIT = 3
+
 _VERBS: dict[RunState, tuple[Verb, ...]] = {
     S.QUEUED: (Verb.CANCEL, Verb.PAUSE, Verb.CLONE),
     S.RUNNING: (Verb.CANCEL, Verb.PAUSE, Verb.CLONE),

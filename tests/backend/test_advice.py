@@ -204,9 +204,9 @@ def test_a_sampler_whose_logits_are_not_finite_is_not_told_to_learn_more_slowly(
 
 
 def test_a_crash_says_what_becomes_of_the_run() -> None:
-    assert after_crash(1, 3, 40) == "Podium retries the run automatically from step 40."
-    assert after_crash(2, 3, None) == "Podium retries the run automatically from the beginning."
-    assert after_crash(3, 3, 40) == (
+    assert after_crash(1, 40) == "Podium retries the run automatically from step 40."
+    assert after_crash(2, None) == "Podium retries the run automatically from the beginning."
+    assert after_crash(3, 40) == (
         "The run has crashed 3 times without a new checkpoint, so Podium does not retry it "
         "automatically. Fix the cause, then retry the run."
     )

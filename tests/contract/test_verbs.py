@@ -56,10 +56,10 @@ def test_a_state_s_sentence_names_what_may_be_asked_in_it_or_where_it_leads(
 
 
 def test_what_becomes_of_a_crashed_run_names_what_a_crashed_run_allows() -> None:
-    given_up = after_crash(3, 3, 40)
+    given_up = after_crash(3, 40)
 
     assert verbs(given_up) == {Verb.RETRY}
-    for text in (given_up, after_crash(1, 3, 40), after_crash(1, 3, None)):
+    for text in (given_up, after_crash(1, 40), after_crash(1, None)):
         assert verbs(text) <= set(allowed_verbs(RunState.CRASHED)), text
 
 

@@ -15,13 +15,11 @@ from sqlalchemy.orm import Session
 
 from backend.domain import run_state
 from backend.domain.failures import after_crash
+from backend.domain.run_state import CRASH_LIMIT
 from backend.schemas.vocabulary import RunState, StopReason
 from backend.store.runs import needs, runs
 from backend.store.runs.failures import Evidence
 from backend.store.tables.runs import Run
-
-# Unexplained ends since the last checkpoint after which a run stays crashed.
-CRASH_LIMIT = 3
 
 
 class GivenAway(Exception):
@@ -215,7 +213,7 @@ def crash(
 ) -> None:
     """Move a run to crashed and count it; a checkpoint sets the count back."""
     run.crashes += 1
-    follows = after_crash(run.crashes, CRASH_LIMIT, run.checkpoint_step)
+    follows = after_crash(run.crashes, run.checkpoint_step)
     error = error | {"advice": f"{error['advice']} {follows}"}
     runs.transition(
         session, run, RunState.CRASHED, at=at, error=error, exit_code=exit_code, evidence=evidence

@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
+from backend.domain.run_state import CRASH_LIMIT
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.runs import runs, supervision
@@ -80,14 +81,14 @@ def test_a_crashed_run_is_said_to_be_tried_again_only_while_it_is(
     assert said() == (again, True)
     with database.write() as session:
         run = runs.get(session, run_id)
-        run.crashes = supervision.CRASH_LIMIT
+        run.crashes = CRASH_LIMIT
     assert said() == (never, False)
 
 
 def test_the_default_back_off_has_a_wait_for_each_crash_that_is_tried_again() -> None:
     waits_s = Settings.model_fields["crash_back_off_s"].default
 
-    assert len(waits_s) == supervision.CRASH_LIMIT - 1
+    assert len(waits_s) == CRASH_LIMIT - 1
 
 
 def test_bad_ends_are_for_those_who_may_see_the_run(
