@@ -7,12 +7,12 @@ from backend.domain.access import Caller
 from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.paging import Listing
-from backend.schemas.people import ProjectAnswer, ProjectBody, ProjectChange
 from backend.schemas.projects.guidelines import (
     AcknowledgementBody,
     GuidelinesAnswer,
     GuidelineVersionAnswer,
 )
+from backend.schemas.projects.project import ProjectAnswer, ProjectBody, ProjectChange
 from backend.schemas.vocabulary import Role
 from backend.store.data import guidelines, projects
 from backend.store.people import users

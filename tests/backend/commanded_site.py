@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from backend.schemas.people import ProjectBody
+from backend.schemas.projects.project import ProjectBody
 from backend.store.data import projects
 from backend.store.db import Database
 from backend.store.tables.data import Project

@@ -21,7 +21,7 @@ from backend.domain.assignment import (
 from backend.domain.records.formats import read_row
 from backend.errors import Conflict
 from backend.schemas.comparisons import JudgmentBody
-from backend.schemas.people import ProjectBody
+from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
 from backend.store.data import assignments, comparisons, judgments, projects
 from backend.store.db import MOST_CONNECTIONS, Database

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from backend.schemas.people import CANNOT_JUDGE_REASONS
+from backend.schemas.projects.project import CANNOT_JUDGE_REASONS
 from tests.backend.conftest import Service
 from tests.backend.test_assignments import ranked, take
 from tests.backend.test_audit import lines

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from backend.domain.records.imported import PromptInput
 from backend.errors import InvalidInput
-from backend.schemas.people import ProjectBody
+from backend.schemas.projects.project import ProjectBody
 from backend.schemas.records import GeneratedRecord, Message
 from backend.schemas.vocabulary import FinishReason, Role
 from backend.store.data import comparisons, projects, prompts, responses

@@ -15,7 +15,7 @@ from backend.domain.access import Caller
 from backend.errors import InvalidInput
 from backend.model_files import confined
 from backend.schemas.models import ModelFacts
-from backend.schemas.people import ProjectBody
+from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import ModelKind, Role
 from backend.store.data import projects
 from backend.store.db import Database

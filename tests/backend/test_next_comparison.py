@@ -25,7 +25,7 @@ from backend.schemas.comparisons import (
     ComparisonBody,
     JudgmentBody,
 )
-from backend.schemas.people import ProjectBody
+from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
 from backend.store.data import assignments, candidates, comparisons, imports, judgments, projects
 from backend.store.db import Database

@@ -1,1 +1,1 @@
-"""What belongs to a project and is no record of its data: members, guidelines, practice."""
+"""A project, and what belongs to it and is no record of its data: members, guidelines, practice."""

@@ -13,7 +13,12 @@ from backend.domain.access import Caller
 from backend.domain.assignment import QuotaRule
 from backend.errors import Conflict, NotFound, changed_meanwhile
 from backend.schemas.paging import Listing
-from backend.schemas.people import ProjectAnswer, ProjectBody, ProjectChange, ProjectCounts
+from backend.schemas.projects.project import (
+    ProjectAnswer,
+    ProjectBody,
+    ProjectChange,
+    ProjectCounts,
+)
 from backend.store.data import guidelines, tallies
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of

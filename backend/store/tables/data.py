@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
-from backend.schemas.people import CANNOT_JUDGE_REASONS
+from backend.schemas.projects.project import CANNOT_JUDGE_REASONS
 from backend.store.tables.columns import (
     Base,
     FromImport,

@@ -13,8 +13,8 @@ from backend.api import session as session_routes
 from backend.api.session import _Proven
 from backend.domain.access import Caller
 from backend.errors import Forbidden, NotSignedIn
-from backend.schemas.people import ProjectBody
 from backend.schemas.projects.members import InvitationsBody
+from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
 from backend.store.data import projects
 from backend.store.db import Database

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from backend.schemas.people import ProjectBody
+from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
 from backend.store.data import projects
 from backend.store.db import Database

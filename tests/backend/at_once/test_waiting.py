@@ -7,8 +7,8 @@ from sqlalchemy import update
 
 from backend.domain.access import Caller
 from backend.schemas.comparisons import JudgmentBody
-from backend.schemas.people import ProjectBody
 from backend.schemas.projects.practice import PracticeBody
+from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role, Verdict
 from backend.store.data import assignments, judgments, practice, projects
 from backend.store.db import Database

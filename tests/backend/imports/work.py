@@ -11,7 +11,7 @@ from backend.domain.records.formats import read_row
 from backend.jobs.import_file import ImportArguments, import_file
 from backend.jobs.withdrawal import settle
 from backend.schemas.data import ImportAnswer, ImportKind
-from backend.schemas.people import ProjectBody
+from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
 from backend.settings import Settings
 from backend.store.data import imports, projects, prompts

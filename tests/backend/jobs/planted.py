@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from backend.schemas.people import ProjectBody
+from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
 from backend.store.data import projects
 from backend.store.ids import new_id
