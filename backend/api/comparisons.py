@@ -10,7 +10,6 @@ from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.compared.rankings import PromptRankings
 from backend.schemas.comparisons import (
-    AgreementAnswer,
     AskedCriterion,
     ComparisonAnswer,
     ComparisonBody,
@@ -19,6 +18,7 @@ from backend.schemas.comparisons import (
     ListedJudgment,
 )
 from backend.schemas.paging import Id, Listing
+from backend.schemas.projects.agreement import AgreementAnswer
 from backend.schemas.vocabulary import Role
 from backend.store import judgment_counts, prompt_rankings, record_texts
 from backend.store.data import comparisons, judgments, projects

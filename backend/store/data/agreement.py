@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from backend.domain.agreement.judged import Judged, Text
 from backend.domain.agreement.overview import Facts, overview
-from backend.schemas.comparisons import (
+from backend.schemas.projects.agreement import (
     AgreementAnswer,
     AnnotatorAnswer,
     DisputeAnswer,
