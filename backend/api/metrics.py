@@ -14,10 +14,11 @@ from backend.deps import IDEMPOTENT, Now, SessionDep
 from backend.domain.access import Caller
 from backend.phases import Phases
 from backend.routes import api_router
+from backend.schemas.metrics.curves import MetricsAccepted, MetricsAnswer, OutsideMetricsBody
 from backend.schemas.metrics.distributions import DistributionsAnswer
 from backend.schemas.metrics.prompt_scores import PromptScoresAnswer
+from backend.schemas.numbers import LARGEST
 from backend.schemas.paging import Id
-from backend.schemas.runs import LARGEST, MetricsAccepted, MetricsAnswer, OutsideMetricsBody
 from backend.store.metrics import curves, distributions, outside, prompt_scores
 from backend.store.metrics.curves import Axis, Window
 from backend.store.metrics.prompt_scores import Asked

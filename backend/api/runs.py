@@ -18,11 +18,11 @@ from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep, SettingsDep, visi
 from backend.domain.access import Caller
 from backend.phases import Phases
 from backend.routes import api_router
+from backend.schemas.numbers import LARGEST
 from backend.schemas.paging import Id, Label, Listing
 from backend.schemas.run_table.changes import RunChange, RunsChange, RunsChangedAnswer
 from backend.schemas.run_table.keys import RunKeysAnswer
 from backend.schemas.runs import (
-    LARGEST,
     ArtifactAnswer,
     CheckpointAnswer,
     CloneBody,

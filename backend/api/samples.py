@@ -8,7 +8,8 @@ from backend.deps import IDEMPOTENT, Now, SessionDep
 from backend.routes import api_router
 from backend.schemas.comparisons import ComparisonAnswer
 from backend.schemas.events import SampleKind
-from backend.schemas.runs import LARGEST, RankedSamples, SamplesAnswer
+from backend.schemas.numbers import LARGEST
+from backend.schemas.runs import RankedSamples, SamplesAnswer
 from backend.store.data import comparisons, responses
 from backend.store.runs import runs, samples
 from backend.store.runs.samples import Asked

@@ -10,8 +10,8 @@ from backend.domain.access import Caller
 from backend.errors import InvalidInput
 from backend.routes import api_router
 from backend.schemas.compared.shared_prompts import PromptSamples, SharedPrompts
+from backend.schemas.numbers import LARGEST
 from backend.schemas.paging import LONGEST_ID
-from backend.schemas.runs import LARGEST
 from backend.store.runs import shared_prompts
 
 router = api_router("samples")

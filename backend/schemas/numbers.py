@@ -28,3 +28,7 @@ def gb(n_bytes: int) -> str:
 
 # A measured value of a schema; a gap where the number was not finite.
 Measured = Annotated[float | None, AfterValidator(finite)]
+
+
+# The largest step or number that a column holds.
+LARGEST = 2**63 - 1

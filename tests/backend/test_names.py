@@ -14,9 +14,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from backend.errors import InvalidInput
 from backend.pressure.passwords import check_uncommon
 from backend.schemas.comparisons import CriterionRanking, JudgmentBody, SkipBody
+from backend.schemas.metrics.curves import OutsideMetricsBody
 from backend.schemas.paging import Name
 from backend.schemas.run_table.changes import RunChange
-from backend.schemas.runs import CloneBody, OutsideMetricsBody, RunBody
+from backend.schemas.runs import CloneBody, RunBody
 from tests.backend.conftest import Service
 
 NAME: TypeAdapter[str] = TypeAdapter(Name)

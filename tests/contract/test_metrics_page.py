@@ -6,9 +6,9 @@ import pytest
 
 from backend.schemas.methods import SAMPLERS
 from backend.schemas.metrics import every_method
+from backend.schemas.metrics.curves import METRIC_NAME
 from backend.schemas.metrics.metric import Group, Metric
 from backend.schemas.metrics.registry import OWN, metrics_of
-from backend.schemas.runs import METRIC_NAME
 from backend.schemas.vocabulary import Method
 from tests.contract.test_methods_page import SECTIONS, SHARED
 

@@ -7,7 +7,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from backend.schemas.runs import METRIC_NAME
+from backend.schemas.metrics.curves import METRIC_NAME
 from backend.schemas.vocabulary import Estimator, Method, RunState, VerdictKind
 
 LONGEST_KEY = 200

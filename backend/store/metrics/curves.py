@@ -17,7 +17,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.domain.curves.downsample import EXACT, Columns, bucket_width, scale_of
 from backend.errors import InvalidInput
-from backend.schemas.runs import MetricsAnswer, Series, SeriesValues
+from backend.schemas.metrics.curves import MetricsAnswer, Series, SeriesValues
 from backend.store import dialect, given
 from backend.store.metrics.levels import TOP, WIDTHS, Span, cover, last_of, point_sums
 from backend.store.tables.runs import MetricCurve, MetricLevel, MetricPoint, Run

@@ -13,7 +13,7 @@ from sqlalchemy import BigInteger, Float, String, delete, func, select
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
-from backend.schemas.runs import Series
+from backend.schemas.metrics.curves import Series
 from backend.store import dialect, given
 from backend.store.metrics import curves
 from backend.store.metrics.curves import Window

@@ -14,8 +14,8 @@ from backend.domain.seeds.bands import Point, SeedCurve, bands
 from backend.domain.seeds.draws import counted
 from backend.domain.seeds.estimates import FEWEST_FOR_IQM
 from backend.domain.seeds.shares import is_share
+from backend.schemas.metrics.curves import Series
 from backend.schemas.metrics.seeds import GroupCurve, GroupCurves
-from backend.schemas.runs import Series
 from backend.store.metrics import curves, draws
 from backend.store.metrics.curves import Window
 from backend.store.metrics.seed_groups import configs_of, metrics_of

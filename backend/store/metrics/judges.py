@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from backend.domain.verdict import win_rate
 from backend.domain.verdict.evidence import Judge
-from backend.schemas.runs import OutsidePoint
+from backend.schemas.metrics.curves import OutsidePoint
 from backend.store.runs import events
 from backend.store.runs.events import NewEvent
 from backend.store.tables.runs import IS_JUDGED

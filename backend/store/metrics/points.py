@@ -21,8 +21,9 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.plural import plural
 from backend.schemas.events import MetricLine
+from backend.schemas.metrics.curves import METRIC_NAME
 from backend.schemas.paging import Listing
-from backend.schemas.runs import METRIC_NAME, EventAnswer
+from backend.schemas.runs import EventAnswer
 from backend.store import dialect, given
 from backend.store.metrics import extremes, levels, tokens
 from backend.store.runs import events as run_events

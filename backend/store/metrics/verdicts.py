@@ -18,9 +18,9 @@ from backend.domain.run_state import ENDED
 from backend.domain.verdict import gold, win_rate
 from backend.domain.verdict.evidence import Evidence, Point, Resume, Sides
 from backend.domain.verdict.judging import PREFIXES, is_looked_at, judge
+from backend.schemas.metrics.curves import Series
 from backend.schemas.metrics.verdicts import RunVerdictAnswer
 from backend.schemas.references import DATA
-from backend.schemas.runs import Series
 from backend.schemas.vocabulary import Method, RunState, Split
 from backend.store.data import snapshots
 from backend.store.metrics import curves, judges

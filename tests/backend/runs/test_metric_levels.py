@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from backend.schemas.events import MetricLine
-from backend.schemas.runs import Series
+from backend.schemas.metrics.curves import Series
 from backend.store.db import Database
 from backend.store.metrics import curves, levels, points
 from backend.store.metrics.curves import Axis, Window

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from backend.schemas.events import MetricLine
-from backend.schemas.runs import OutsidePoint
+from backend.schemas.metrics.curves import OutsidePoint
 from backend.schemas.vocabulary import Method
 from backend.store.db import Database
 from backend.store.metrics import curves, outside, points, times, tokens

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from backend.schemas.events import MetricLine
-from backend.schemas.runs import OutsidePoint
+from backend.schemas.metrics.curves import OutsidePoint
 from backend.store.db import Database
 from backend.store.metrics import outside, points
 from backend.store.runs import events

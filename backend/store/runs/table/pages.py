@@ -30,7 +30,7 @@ from sqlalchemy.orm import Session, aliased
 from backend.domain.filters.fields import ARCHIVED, METRICS, Key
 from backend.domain.filters.tree import EVERYTHING, Tree, mentions
 from backend.errors import InvalidInput
-from backend.schemas.runs import LARGEST
+from backend.schemas.numbers import LARGEST
 from backend.store import dialect
 from backend.store.paging import Page
 from backend.store.runs.table.conditions import COLUMNS, Compiler, fact_of, number_of
