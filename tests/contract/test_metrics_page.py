@@ -56,7 +56,7 @@ def test_a_metric_of_a_method_has_one_meaning_and_says_it_in_full(method: Method
 
     assert len(set(names)) == len(names)
     for metric in metrics:
-        assert re.fullmatch(METRIC_NAME, re.sub(r"\{\w+\}", "x", metric.name)), metric.name
+        assert METRIC_NAME.fullmatch(re.sub(r"\{\w+\}", "x", metric.name)), metric.name
         assert re.findall(r"\{\w+\}", metric.name) == re.findall(r"\{\w+\}", metric.title)
         assert metric.what.endswith("."), metric.name
         assert metric.healthy.endswith("."), metric.name

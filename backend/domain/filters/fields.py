@@ -85,7 +85,6 @@ METRICS = ("metric", "best", "min", "max")
 _ALIASES = {"last": "metric"}
 
 _CONFIG_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
-_METRIC_NAME = re.compile(METRIC_NAME)
 
 
 def field_of(key: Key) -> Field:
@@ -99,6 +98,6 @@ def key_of(text: str) -> Key | None:
     field = _ALIASES.get(field, field)
     if not name:
         return Key(field) if field in FIELDS and text in FIELDS else None
-    pattern = _CONFIG_NAME if field == "config" else _METRIC_NAME
+    pattern = _CONFIG_NAME if field == "config" else METRIC_NAME
     is_named = pattern.fullmatch(name) is not None and len(text) <= LONGEST_KEY
     return Key(field, name) if field in OPEN_FIELDS and is_named else None

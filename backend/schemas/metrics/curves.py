@@ -1,5 +1,6 @@
 """The points of metrics as the API takes and gives them."""
 
+import re
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -8,7 +9,7 @@ from backend.schemas.numbers import LARGEST, Measured
 from backend.schemas.paging import ApiAnswer, Body, BodyPart, Label, Name
 
 # Names of metrics: a path of words; what comes from outside starts with gold/ or outside/.
-METRIC_NAME = r"^[A-Za-z0-9_@.+-]+(/[A-Za-z0-9_@.+-]+){0,4}$"
+METRIC_NAME = re.compile(r"[A-Za-z0-9_@.+-]+(/[A-Za-z0-9_@.+-]+){0,4}")
 # What SQLite stores in a few hundredths of a second, while everybody else waits.
 MOST_OUTSIDE_VALUES = 1000
 

@@ -8,7 +8,6 @@ that are there by then are joined to it. `backend.store.metrics.levels` keeps su
 `backend.store.metrics.curves` reads points and levels.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -75,7 +74,6 @@ _SPAN: given.Types = {
     "latest": Float(),
 }
 _Event = tuple[str, int]  # run and number
-_NAME = re.compile(METRIC_NAME)
 _LONGEST_NAME = 100
 
 
@@ -178,7 +176,7 @@ def _tell_extremes(
 
 def is_name(name: str) -> bool:
     """Whether a metric may have this name."""
-    return len(name) <= _LONGEST_NAME and _NAME.fullmatch(name) is not None
+    return len(name) <= _LONGEST_NAME and METRIC_NAME.fullmatch(name) is not None
 
 
 def _without(line: MetricLine, refused: Collection[str]) -> MetricLine:
