@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from backend.domain.run_state import state_asked_for
 from backend.errors import ServiceError
 from backend.machine.wall_clock import now
-from backend.schemas.events import ExitReport
+from backend.schemas.run_directory.events import ExitReport
 from backend.schemas.vocabulary import FailureCause, RunState, StopReason
 from backend.store.metrics import verdicts
 from backend.store.runs import runs, supervision

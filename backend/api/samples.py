@@ -7,8 +7,8 @@ from fastapi import Query
 from backend.deps import IDEMPOTENT, Now, SessionDep
 from backend.routes import api_router
 from backend.schemas.comparisons import ComparisonAnswer
-from backend.schemas.events import SampleKind
 from backend.schemas.numbers import LARGEST
+from backend.schemas.run_directory.events import SampleKind
 from backend.schemas.runs import RankedSamples, SamplesAnswer
 from backend.store.data import comparisons, responses
 from backend.store.runs import runs, samples

@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from backend.schemas.events import SampleKind, SampleReason
 from backend.schemas.metrics.metric import Metric
 from backend.schemas.numbers import LARGEST
 from backend.schemas.paging import ApiAnswer, Body, FreeObject, Id, Name
 from backend.schemas.records import MAX_RESPONSES
+from backend.schemas.run_directory.events import SampleKind, SampleReason
 from backend.schemas.run_table.changes import Tags
 from backend.schemas.vocabulary import (
     FailureCause,

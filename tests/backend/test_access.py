@@ -14,9 +14,9 @@ from backend.api import numbers
 from backend.artifacts import ArtifactStore
 from backend.domain.operations import OPERATIONS, Of
 from backend.main import ROUTERS
-from backend.schemas.events import SampleLine
 from backend.schemas.models import ModelFacts
 from backend.schemas.records import GeneratedRecord
+from backend.schemas.run_directory.events import SampleLine
 from backend.schemas.vocabulary import FinishReason, Role, Scope
 from backend.settings import Settings
 from backend.store import jobs

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
 from backend.schemas.comparisons import JudgmentBody
-from backend.schemas.events import MetricLine
 from backend.schemas.metrics.curves import OutsidePoint
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import Role
 from backend.store import prompt_rankings, versus
 from backend.store.data import assignments, imports, judgments, projects, prompts

@@ -18,9 +18,9 @@ from fastapi.testclient import TestClient
 
 from backend.artifacts import ArtifactStore
 from backend.digest import go_on
-from backend.schemas.events import TRAINER_LINE, SampleLine, TrainerLine
 from backend.schemas.records import GeneratedRecord, PreferenceRecord, PromptRecord
 from backend.schemas.references import Reference
+from backend.schemas.run_directory.events import TRAINER_LINE, SampleLine, TrainerLine
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.runs import runs, samples

@@ -17,7 +17,7 @@ from sqlalchemy import insert, text
 from sqlalchemy.orm import Session
 
 from backend.api.metrics import packed
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.store.db import Database
 from backend.store.metrics import curves, levels, points
 from backend.store.metrics.curves import Axis, Window

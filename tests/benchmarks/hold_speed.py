@@ -26,7 +26,7 @@ from backend import auth
 from backend.auth import SAFE_METHODS
 from backend.machine.wall_clock import now
 from backend.main import ROUTERS, create_app
-from backend.schemas.events import SampleLine
+from backend.schemas.run_directory.events import SampleLine
 from backend.settings import Settings
 from backend.store import jobs
 from backend.store.db import Database

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.store.db import Database
 from backend.store.metrics import points
 from tests.benchmarks.curve_speed import p95

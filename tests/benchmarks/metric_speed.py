@@ -13,7 +13,7 @@ from statistics import median
 
 import pytest
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import Method
 from backend.store.db import Database
 from backend.store.metrics import points

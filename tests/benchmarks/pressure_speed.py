@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import insert
 
 from backend.api.stream import MOST_STREAMS
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import Role
 from backend.store.metrics import points
 from backend.store.runs import runs

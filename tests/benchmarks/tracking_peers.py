@@ -17,7 +17,7 @@ from statistics import median
 import httpx
 import pytest
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.store.db import Database
 from backend.store.metrics import points
 from tests import processes, servers

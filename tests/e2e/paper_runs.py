@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from tests.e2e.workshop import Workshop
 
 # pass@1 by the number of people in a puzzle; the start is far behind.

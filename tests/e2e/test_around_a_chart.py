@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop

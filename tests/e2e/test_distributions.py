@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from backend.schemas.events import BIN_SHIFT, DistributionLine, Histogram, MetricLine
+from backend.schemas.run_directory.events import BIN_SHIFT, DistributionLine, Histogram, MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop

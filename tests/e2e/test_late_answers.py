@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from tests.e2e.conftest import OpenPage, forget
 from tests.e2e.late_answers import TWO_FRAMES, LateAnswer
 from tests.e2e.test_pages import barriers

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from backend.schemas.events import PromptScoresLine
+from backend.schemas.run_directory.events import PromptScoresLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.late_answers import TWO_FRAMES
 from tests.e2e.tcp_proxy import tcp_proxy

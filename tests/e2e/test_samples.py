@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from backend.schemas.events import SampleLine
+from backend.schemas.run_directory.events import SampleLine
 from backend.store.db import Database
 from backend.store.runs import samples
 from tests.e2e.conftest import OpenPage

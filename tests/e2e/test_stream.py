@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from playwright.sync_api import Error as PlaywrightError
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.tcp_proxy import tcp_proxy
 from tests.e2e.test_run import points, wait_for_points

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import expect
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.test_around_a_chart import save
 from tests.e2e.test_pages import barriers

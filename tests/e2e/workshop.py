@@ -13,9 +13,14 @@ import psutil
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from backend.schemas.events import DistributionLine, MetricLine, PromptScoresLine, SampleLine
 from backend.schemas.models import ModelFacts
 from backend.schemas.records import GeneratedRecord
+from backend.schemas.run_directory.events import (
+    DistributionLine,
+    MetricLine,
+    PromptScoresLine,
+    SampleLine,
+)
 from backend.schemas.runs import RunBody
 from backend.schemas.vocabulary import FinishReason, ModelKind
 from backend.store.data import responses

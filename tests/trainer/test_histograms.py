@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.schemas.events import FIRST_BIN, LAST_BIN, SMALLEST
+from backend.schemas.run_directory.events import FIRST_BIN, LAST_BIN, SMALLEST
 from worker.trainer.evaluation.histograms import histogram
 
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 from transformers import MistralConfig, MistralForCausalLM
 
-from backend.schemas.events import TRAINER_LINE
 from backend.schemas.records import GeneratedRecord
 from backend.schemas.references import Reference
+from backend.schemas.run_directory.events import TRAINER_LINE
 from tests.tiny_model import make_tiny_model, make_tiny_tokenizer
 from tests.trainer.conftest import (
     SYSTEM,

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from backend.schemas.events import ExitReport
 from backend.schemas.policy_gradient import Kl
 from backend.schemas.run_directory import names
+from backend.schemas.run_directory.events import ExitReport
 from backend.schemas.sections import Optim
 from backend.schemas.vocabulary import FailureCause
 from tests.trainer.conftest import Workshop, lines, sft_config

@@ -12,7 +12,7 @@ from sqlalchemy import Table, select
 
 from backend.auth import add_key, new_sign_in_link
 from backend.main import create_app
-from backend.schemas.events import DistributionLine, Histogram, PromptScoresLine
+from backend.schemas.run_directory.events import DistributionLine, Histogram, PromptScoresLine
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.metrics import distributions, prompt_scores

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from backend.schemas.events import DistributionLine, Histogram, PromptScoresLine
+from backend.schemas.run_directory.events import DistributionLine, Histogram, PromptScoresLine
 from backend.settings import Settings
 from backend.store.metrics import distributions, prompt_scores
 from backend.store.runs import runs

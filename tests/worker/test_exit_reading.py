@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.schemas.events import ExitReport
+from backend.schemas.run_directory.events import ExitReport
 from backend.schemas.vocabulary import RunState, StopReason
 from tests import processes
 from tests.worker.floor import Floor

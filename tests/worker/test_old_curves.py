@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import select
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.store.metrics import levels, points
 from backend.store.tables.runs import MetricCurve
 from tests.backend.runs.scanned_levels import check_levels

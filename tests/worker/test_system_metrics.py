@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from backend.schemas.events import MetricLine, StartLine, TrainerLine
 from backend.schemas.metrics.registry import metric_of
+from backend.schemas.run_directory.events import MetricLine, StartLine, TrainerLine
 from backend.schemas.vocabulary import Method
 from backend.store.runs import runs
 from backend.store.tables.runs import MetricPoint

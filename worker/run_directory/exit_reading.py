@@ -12,7 +12,7 @@ from pathlib import Path
 
 from backend.domain.failures import SENTENCES, cause_of
 from backend.domain.run_state import state_asked_for
-from backend.schemas.events import ExitReport
+from backend.schemas.run_directory.events import ExitReport
 from backend.schemas.vocabulary import ExitCode, FailureCause, RunState, StopReason
 from worker.process.trainer_process import Ended, Used
 from worker.run_directory.cleaning import clean

@@ -21,10 +21,10 @@ from backend.errors import ServiceError, Unavailable
 from backend.machine.disk_errors import is_unwritable
 from backend.machine.wall_clock import now
 from backend.model_files import content_sha256, read_facts, weight_files
-from backend.schemas.events import MetricLine
 from backend.schemas.methods import METHODS
 from backend.schemas.models import ModelFacts
 from backend.schemas.records import EvaluatedRecord, GeneratedRecord
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import FailureCause, ModelKind, Records
 from backend.store.data.imports import Withdrawn
 from backend.store.db import Database

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from backend.errors import ServiceError, Unavailable
 from backend.machine.wall_clock import now
-from backend.schemas.events import CheckpointLine
+from backend.schemas.run_directory.events import CheckpointLine
 from backend.schemas.vocabulary import FailureCause
 from backend.store.models import registry
 from backend.store.runs import checkpoints, events, needs, supervision

@@ -18,7 +18,7 @@ from sqlalchemy.exc import DataError, IntegrityError, ProgrammingError, Statemen
 from sqlalchemy.orm import Session
 
 from backend.machine.wall_clock import now
-from backend.schemas.events import (
+from backend.schemas.run_directory.events import (
     TRAINER_LINE,
     AlertLine,
     CheckpointLine,

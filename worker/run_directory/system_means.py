@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from backend.schemas.events import MetricLine, StartLine, TrainerLine
+from backend.schemas.run_directory.events import MetricLine, StartLine, TrainerLine
 
 # Samples of one step that are kept, newest last: a day at ten seconds each.
 _MOST_SAMPLES = 8640

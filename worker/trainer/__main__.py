@@ -30,8 +30,8 @@ import transformers
 from pydantic import ValidationError
 
 from backend.machine.disk_errors import is_unwritable
-from backend.schemas.events import ExitReport
 from backend.schemas.methods import METHODS
+from backend.schemas.run_directory.events import ExitReport
 from backend.schemas.training import RunConfig, parse_run_config
 from backend.schemas.vocabulary import ExitCode
 from worker.trainer import exit_report, preflight

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from backend.schemas.events import (
+from backend.schemas.run_directory.events import (
     AlertLine,
     CheckpointLine,
     DistributionLine,

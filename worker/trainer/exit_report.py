@@ -7,7 +7,7 @@ renamed, so that reporting a full disk needs no free block.
 import os
 from pathlib import Path
 
-from backend.schemas.events import ExitReport
+from backend.schemas.run_directory.events import ExitReport
 from backend.schemas.run_directory.names import EXIT_REPORT
 from worker.trainer.errors import disk_error
 

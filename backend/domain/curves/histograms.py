@@ -1,6 +1,6 @@
 """Histograms that can be added up, and the bytes in which they are kept.
 
-`backend.schemas.events.Histogram` says which values a bin holds.
+`backend.schemas.run_directory.events.Histogram` says which values a bin holds.
 """
 
 import struct

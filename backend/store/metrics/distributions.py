@@ -15,8 +15,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.domain.curves import histograms
-from backend.schemas.events import DistributionLine, Histogram
 from backend.schemas.metrics.distributions import DistributionsAnswer, Spread
+from backend.schemas.run_directory.events import DistributionLine, Histogram
 from backend.store import dialect, given
 from backend.store.metrics import curves
 from backend.store.metrics.curves import Axis, Window

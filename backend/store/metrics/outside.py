@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 from backend.domain.run_state import ENDED
 from backend.errors import InvalidInput
 from backend.plural import plural
-from backend.schemas.events import MetricLine
 from backend.schemas.metrics.curves import OutsidePoint
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import Method, RunState
 from backend.store.metrics import judges, points, times, tokens, verdicts
 from backend.store.runs import events as run_events

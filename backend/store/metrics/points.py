@@ -19,9 +19,9 @@ from sqlalchemy import BigInteger, Float, Integer, ScalarSelect, String, and_, d
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.plural import plural
-from backend.schemas.events import MetricLine
 from backend.schemas.metrics.curves import METRIC_NAME
 from backend.schemas.paging import Listing
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.runs import EventAnswer
 from backend.store import dialect, given
 from backend.store.metrics import extremes, levels, tokens

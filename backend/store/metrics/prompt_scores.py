@@ -19,8 +19,8 @@ from backend.domain.curves.prompt_scores import (
     packed,
     unpacked,
 )
-from backend.schemas.events import PromptScoresLine
 from backend.schemas.metrics.prompt_scores import PromptCurve, PromptScoresAnswer
+from backend.schemas.run_directory.events import PromptScoresLine
 from backend.schemas.vocabulary import Split
 from backend.store import dialect
 from backend.store.tables.data import Prompt

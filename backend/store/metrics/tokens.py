@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, BindParameter, bindparam, delete, func, liter
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
-from backend.schemas.events import LAST_STEP
+from backend.schemas.run_directory.events import LAST_STEP
 from backend.store import dialect, given
 from backend.store.tables.runs import MetricPoint, TokenMark
 

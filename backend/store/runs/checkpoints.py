@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from backend.errors import NotFound
-from backend.schemas.events import CheckpointLine
+from backend.schemas.run_directory.events import CheckpointLine
 from backend.schemas.runs import CheckpointAnswer
 from backend.store.runs import events as run_events
 from backend.store.runs.events import NewEvent

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, bindparam, delete, exists, func, insert, l
 from sqlalchemy.orm import Session, undefer
 
 from backend.errors import NotFound
-from backend.schemas.events import SampleKind, SampleLine
+from backend.schemas.run_directory.events import SampleKind, SampleLine
 from backend.schemas.runs import SampleAnswer, SamplesAnswer
 from backend.store.runs import events as run_events
 from backend.store.runs.events import NewEvent

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backend.domain.filters.parser import parsed
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import RunState, VerdictKind
 from backend.store.db import Database
 from backend.store.metrics import extremes, points

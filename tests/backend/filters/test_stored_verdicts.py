@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import RunState
 from backend.store.db import Database
 from backend.store.metrics import points, verdicts

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from backend.domain.results.newest import of_one_evaluation
 from backend.domain.seeds.draws import Draw
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import RunState
 from backend.store.db import Database
 from backend.store.metrics import points

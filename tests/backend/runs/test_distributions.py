@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from backend.domain.curves import histograms
-from backend.schemas.events import FIRST_BIN, LAST_BIN, DistributionLine, Histogram
+from backend.schemas.run_directory.events import FIRST_BIN, LAST_BIN, DistributionLine, Histogram
 from backend.store.db import Database
 from backend.store.metrics import distributions
 from backend.store.metrics.curves import Axis, Window

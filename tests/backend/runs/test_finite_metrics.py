@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from tests.backend.runs.conftest import Seed
 from worker.run_directory.arrival import read_responses
 from worker.run_directory.relay import parse

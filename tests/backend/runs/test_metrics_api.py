@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.schemas.events import MetricLine, SampleLine
+from backend.schemas.run_directory.events import MetricLine, SampleLine
 from backend.store.db import Database
 from backend.store.metrics import points as metrics
 from backend.store.runs import events, samples

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from backend.schemas.events import MetricLine
 from backend.schemas.metrics.curves import OutsidePoint
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import Method
 from backend.store.db import Database
 from backend.store.metrics import curves, outside, points, times, tokens

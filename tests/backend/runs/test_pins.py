@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.schemas.events import CheckpointLine, MetricLine
+from backend.schemas.run_directory.events import CheckpointLine, MetricLine
 from backend.store.db import Database
 from backend.store.metrics import points
 from backend.store.runs import checkpoints, runs

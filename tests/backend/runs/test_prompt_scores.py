@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from backend.domain.curves.prompt_scores import NOT_JUDGED, PromptScore, packed, unpacked
-from backend.schemas.events import PromptScoresLine
+from backend.schemas.run_directory.events import PromptScoresLine
 from backend.store.db import Database
 from backend.store.metrics import prompt_scores
 from backend.store.metrics.prompt_scores import Asked

@@ -22,7 +22,7 @@ from backend.main import create_app
 from backend.reading import wire
 from backend.reading.calls import FUNCTIONS, Call, Made, register
 from backend.reading.reader import Reader
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import Role, Scope
 from backend.settings import Settings
 from backend.store.db import Database

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.schemas.events import SampleLine
+from backend.schemas.run_directory.events import SampleLine
 from backend.store.db import Database
 from backend.store.runs import samples
 from tests.backend.runs.conftest import Seed

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from backend.domain.seeds.compared import deciding_metric
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.store.db import Database
 from backend.store.metrics import points as metrics
 from backend.store.tables.models import Model

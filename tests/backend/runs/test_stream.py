@@ -17,7 +17,7 @@ from backend import stream
 from backend.api.stream import MOST_STREAMS
 from backend.pressure.open_streams import PING_S
 from backend.pressure.permissions import FRESH_S
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.store.db import MOST_CONNECTIONS, Database
 from backend.store.metrics import points
 from backend.store.runs import events as run_events

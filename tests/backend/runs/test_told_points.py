@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from backend.schemas.events import MetricLine
 from backend.schemas.metrics.curves import OutsidePoint
+from backend.schemas.run_directory.events import MetricLine
 from backend.store.db import Database
 from backend.store.metrics import outside, points
 from backend.store.runs import events

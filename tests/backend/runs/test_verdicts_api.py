@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import update
 
 from backend.domain.verdict.judging import is_looked_at
-from backend.schemas.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import Method
 from backend.store.db import Database
 from backend.store.metrics import curves, verdicts

@@ -3,14 +3,15 @@
 import torch
 from torch import Tensor
 
-from backend.schemas.events import BIN_SHIFT, SMALLEST, Histogram
+from backend.schemas.run_directory.events import BIN_SHIFT, SMALLEST, Histogram
 
 
 @torch.no_grad()
 def histogram(value_N: Tensor) -> Histogram:
     """How many values lie in each bin; of numbers that are not finite nothing is told.
 
-    A bin is the sign and the first bits of a float32 (`backend.schemas.events.Histogram`).
+    A bin is the sign and the first bits of a float32
+    (`backend.schemas.run_directory.events.Histogram`).
     """
     value_N = value_N[value_N.isfinite()].to("cpu", torch.float32)
     # A float64 may have become infinite.

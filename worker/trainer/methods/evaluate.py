@@ -15,10 +15,10 @@ from typing import Literal
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from backend.schemas.events import SampleLine
 from backend.schemas.numbers import finite
 from backend.schemas.records import EvaluatedRecord
 from backend.schemas.references import Reference
+from backend.schemas.run_directory.events import SampleLine
 from backend.schemas.sections import EvaluationSet
 from backend.schemas.training import EvaluateConfig
 from worker.trainer.data.tokens import Tokens

@@ -7,9 +7,9 @@ reward terms it scores each response. Trains nothing.
 from contextlib import closing
 from statistics import fmean
 
-from backend.schemas.events import SampleLine
 from backend.schemas.records import GeneratedRecord
 from backend.schemas.rewards import Reward
+from backend.schemas.run_directory.events import SampleLine
 from backend.schemas.training import GenerateConfig
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.evaluation.distance import Distance, distance_to

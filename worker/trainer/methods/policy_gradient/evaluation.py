@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import torch
 
-from backend.schemas.events import SampleLine
+from backend.schemas.run_directory.events import SampleLine
 from worker.trainer import precision
 from worker.trainer.data.token_ids import kept_ids
 from worker.trainer.data.tokens import Tokens, collate

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from backend.schemas.events import PromptScoresLine
+from backend.schemas.run_directory.events import PromptScoresLine
 from worker.trainer.methods.policy_gradient.rollout import AskedPrompt
 
 

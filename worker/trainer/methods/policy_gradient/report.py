@@ -10,7 +10,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from backend.schemas.events import Histogram
+from backend.schemas.run_directory.events import Histogram
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer import losses
 from worker.trainer.advantages import Advantages, are_equal

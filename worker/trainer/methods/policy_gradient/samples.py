@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
-from backend.schemas.events import SampleLine, SampleReason
+from backend.schemas.run_directory.events import SampleLine, SampleReason
 from backend.schemas.sections import Log
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.advantages import Advantages, are_equal
