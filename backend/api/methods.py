@@ -7,9 +7,9 @@ from backend.domain.presets.registry import presets
 from backend.routes import api_router
 from backend.schemas.methods import METHODS, MethodSpec
 from backend.schemas.metrics.registry import metrics_of
+from backend.schemas.presets import MethodAnswer, MethodsAnswer, NextStepAnswer
 from backend.schemas.references import wanted
 from backend.schemas.rewards import REWARD_TERMS
-from backend.schemas.runs import MethodAnswer, MethodsAnswer, NextStepAnswer
 from backend.schemas.vocabulary import Method
 
 router = api_router("methods")

@@ -9,9 +9,8 @@ from backend.deps import Now, SessionDep, SettingsDep
 from backend.domain.access import Caller
 from backend.domain.worker_state import SILENT_AFTER_BEATS
 from backend.routes import api_router
-from backend.schemas.runs import VersionAnswer
 from backend.schemas.training import SCHEMA_VERSION
-from backend.schemas.workers import WorkersAnswer
+from backend.schemas.workers import VersionAnswer, WorkersAnswer
 from backend.store.workers import views
 from backend.store.workers.views import Watch
 

@@ -63,3 +63,12 @@ class WorkersAnswer(Listing[WorkerAnswer]):
     """The workers, and the queue they take from."""
 
     queued_runs: int = Field(description="Runs of all projects that wait for a worker.")
+
+
+class VersionAnswer(ApiAnswer):
+    """The versions of Podium and of its run configs, and the kinds of database and broker."""
+
+    version: str
+    schema_version: int
+    database: str
+    broker: str

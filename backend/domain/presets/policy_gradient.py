@@ -7,7 +7,7 @@ is taken; what neither says is our choice, and the preset says so.
 from collections.abc import Sequence
 
 from backend.domain.presets.sourced import PODIUM, sourced
-from backend.schemas.runs import Preset
+from backend.schemas.presets import Preset
 
 _HU = "Hu et al. 2025 (arXiv 2501.03262)"
 _OPENRLHF = "OpenRLHF's script and defaults"

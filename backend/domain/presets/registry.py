@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from backend.domain.presets.policy_gradient import POLICY_PRESETS
 from backend.domain.presets.sourced import PODIUM, sourced
-from backend.schemas.runs import Preset
+from backend.schemas.presets import Preset
 from backend.schemas.vocabulary import Method
 
 _SMALL_LORA = {"r": 16, "alpha": 32.0, "dropout": 0.0, "targets": "linear"}

@@ -6,7 +6,7 @@ Used by the presets beside this file.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from backend.schemas.runs import Preset, PresetSource
+from backend.schemas.presets import Preset, PresetSource
 
 PODIUM = "Podium's choice"
 
