@@ -42,6 +42,7 @@ from backend.store.tables import (  # noqa: F401
     access,
     data,
     jobs,
+    metrics,
     models,
     people,
     practice,

@@ -22,7 +22,7 @@ from backend.store.db import Database
 from backend.store.metrics import curves, levels, points
 from backend.store.metrics.curves import Axis, Window
 from backend.store.runs import runs
-from backend.store.tables.runs import MetricCurve
+from backend.store.tables.metrics import MetricCurve
 from tests.backend.runs.conftest import AT, plant
 from tests.benchmarks.metric_speed import add_run
 

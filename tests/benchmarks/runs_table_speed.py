@@ -22,7 +22,8 @@ from backend.store.db import Database
 from backend.store.paging import Page
 from backend.store.runs.table import facts
 from backend.store.runs.table.pages import RunFilter, find
-from backend.store.tables.runs import MetricCurve, MetricPoint, Run, RunFact
+from backend.store.tables.metrics import MetricCurve, MetricPoint
+from backend.store.tables.runs import Run, RunFact
 from tests.backend.conftest import Service, children, service  # noqa: F401  (fixtures)
 from tests.backend.runs.conftest import Seed, plant
 

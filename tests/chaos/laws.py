@@ -4,8 +4,9 @@ from typing import Any
 
 from sqlalchemy import select
 
+from backend.store.tables.metrics import MetricPoint
 from backend.store.tables.models import Model
-from backend.store.tables.runs import LogLine, MetricPoint, Run, RunEvent, Sample
+from backend.store.tables.runs import LogLine, Run, RunEvent, Sample
 from tests import processes
 from tests.chaos.follower import Follower
 from tests.chaos.site import Site

@@ -20,7 +20,8 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import select, text
 
-from backend.store.tables.runs import LogLine, MetricPoint
+from backend.store.tables.metrics import MetricPoint
+from backend.store.tables.runs import LogLine
 from tests import processes, servers
 from tests.chaos.mortal import Mortal
 from tests.chaos.queue_of_runs import DEFAULTS

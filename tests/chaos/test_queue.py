@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from backend.store.tables.runs import MetricPoint, Run
+from backend.store.tables.metrics import MetricPoint
+from backend.store.tables.runs import Run
 from tests.chaos import witness
 from tests.chaos.queue_of_runs import overtaken, work_off
 from tests.worker.floor import Floor

@@ -18,8 +18,9 @@ from backend.store.db import Database
 from backend.store.metrics import distributions, prompt_scores
 from backend.store.runs import runs
 from backend.store.tables.columns import Base
+from backend.store.tables.metrics import MetricCurve
 from backend.store.tables.models import Model
-from backend.store.tables.runs import Artifact, MetricCurve, Run
+from backend.store.tables.runs import Artifact, Run
 from tests import processes
 from tests.servers import postgres_programs
 from tests.worker.floor import AT, Floor

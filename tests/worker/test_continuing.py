@@ -11,7 +11,8 @@ from backend.schemas.run_directory.events import DistributionLine, Histogram, Pr
 from backend.settings import Settings
 from backend.store.metrics import distributions, prompt_scores
 from backend.store.runs import runs
-from backend.store.tables.runs import Checkpoint, Distribution, MetricPoint, PromptScores, Sample
+from backend.store.tables.metrics import Distribution, MetricPoint, PromptScores
+from backend.store.tables.runs import Checkpoint, Sample
 from tests.worker.floor import Floor
 
 pytestmark = pytest.mark.slow

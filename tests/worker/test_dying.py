@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import select, update
 
 from backend.store.runs import runs, supervision
-from backend.store.tables.runs import MetricPoint, Run
+from backend.store.tables.metrics import MetricPoint
+from backend.store.tables.runs import Run
 from backend.store.tables.workers import Worker
 from tests import processes
 from tests.chaos import witness

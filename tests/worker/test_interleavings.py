@@ -30,7 +30,8 @@ from backend.errors import Conflict
 from backend.schemas.vocabulary import RunState
 from backend.store.db import Database
 from backend.store.runs import runs
-from backend.store.tables.runs import MetricPoint, RunEvent
+from backend.store.tables.metrics import MetricPoint
+from backend.store.tables.runs import RunEvent
 from backend.store.tables.workers import Worker
 from tests.worker.floor import Floor
 from tests.worker.history import History

@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import select
 
 from backend.store.tables.data import Comparison, Response, Snapshot
+from backend.store.tables.metrics import MetricPoint
 from backend.store.tables.models import Model
-from backend.store.tables.runs import Artifact, LogLine, MetricPoint, Sample
+from backend.store.tables.runs import Artifact, LogLine, Sample
 from tests import processes
 from tests.worker.floor import PROMPTS, Floor
 from worker.run_directory.layout import RunDirectory

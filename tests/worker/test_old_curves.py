@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from backend.schemas.run_directory.events import MetricLine
 from backend.store.metrics import levels, points
-from backend.store.tables.runs import MetricCurve
+from backend.store.tables.metrics import MetricCurve
 from tests.backend.runs.scanned_levels import check_levels
 from tests.worker.floor import Floor
 from worker.sweeper import Sweeper

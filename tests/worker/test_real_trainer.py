@@ -10,8 +10,9 @@ from sqlalchemy import select
 from backend.schemas.records import EvaluatedRecord
 from backend.store.runs import runs
 from backend.store.tables.data import Comparison, Response
+from backend.store.tables.metrics import MetricPoint
 from backend.store.tables.models import Model
-from backend.store.tables.runs import Artifact, MetricPoint
+from backend.store.tables.runs import Artifact
 from tests.worker.floor import PROMPTS, Floor
 from tests.worker.tiny_floor import demonstration, plant_tiny_model
 

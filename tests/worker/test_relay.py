@@ -12,14 +12,8 @@ from backend.store.metrics import prompt_scores
 from backend.store.metrics.prompt_scores import Asked
 from backend.store.runs import pins, supervision
 from backend.store.runs.supervision import Claim, GivenAway
-from backend.store.tables.runs import (
-    Checkpoint,
-    Distribution,
-    LogLine,
-    MetricPoint,
-    Run,
-    Sample,
-)
+from backend.store.tables.metrics import Distribution, MetricPoint
+from backend.store.tables.runs import Checkpoint, LogLine, Run, Sample
 from tests.worker.floor import Floor
 from tests.worker.stepped import SteppedDatabase
 from worker.run_directory.layout import RunDirectory

@@ -13,7 +13,8 @@ from backend.store import group_commit
 from backend.store.db import LostTransaction
 from backend.store.group_commit import GroupCommit
 from backend.store.runs.supervision import Claim, GivenAway
-from backend.store.tables.runs import MetricPoint, Run
+from backend.store.tables.metrics import MetricPoint
+from backend.store.tables.runs import Run
 from tests.processes import wait_until
 from tests.worker.floor import Floor
 from tests.worker.test_relay import append, claimed, metric

@@ -4,7 +4,8 @@ import pytest
 from redis import Redis
 from sqlalchemy import create_engine, make_url, select, text
 
-from backend.store.tables.runs import LogLine, MetricPoint
+from backend.store.tables.metrics import MetricPoint
+from backend.store.tables.runs import LogLine
 from tests import processes
 from tests.worker.floor import Floor
 

@@ -16,7 +16,7 @@ from backend.schemas.metrics.registry import metric_of
 from backend.schemas.run_directory.events import MetricLine, StartLine, TrainerLine
 from backend.schemas.vocabulary import Method
 from backend.store.runs import runs
-from backend.store.tables.runs import MetricPoint
+from backend.store.tables.metrics import MetricPoint
 from tests import processes
 from tests.worker.floor import Floor
 from tests.worker.gpu_machine import GIB, HARDWARE, GpuMachine

@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import select
 
 from backend.store.runs import runs
-from backend.store.tables.runs import Checkpoint, MetricPoint
+from backend.store.tables.metrics import MetricPoint
+from backend.store.tables.runs import Checkpoint
 from tests.worker.floor import Floor
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,8 @@ from backend.errors import InvalidInput
 from backend.schemas.metrics.curves import MetricsAnswer, Series, SeriesValues
 from backend.store import dialect, given
 from backend.store.metrics.levels import TOP, WIDTHS, Span, cover, last_of, point_sums
-from backend.store.tables.runs import MetricCurve, MetricLevel, MetricPoint, Run
+from backend.store.tables.metrics import MetricCurve, MetricLevel, MetricPoint
+from backend.store.tables.runs import Run
 
 # Of one answer: a run with 300 curves at the 1,000 points of a screen.
 MOST_BUCKETS = 300_000

@@ -21,7 +21,7 @@ from backend.store import dialect, given
 from backend.store.metrics import curves
 from backend.store.metrics.curves import Axis, Window
 from backend.store.metrics.points import is_name
-from backend.store.tables.runs import Distribution
+from backend.store.tables.metrics import Distribution
 
 # Steps of a bucket by level; level 0 are the steps themselves.
 WIDTHS: tuple[int, ...] = tuple(4**level for level in range(10))

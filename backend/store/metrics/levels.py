@@ -35,7 +35,7 @@ from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.store import dialect, given
-from backend.store.tables.runs import MetricCurve, MetricLevel, MetricPoint
+from backend.store.tables.metrics import MetricCurve, MetricLevel, MetricPoint
 
 # Steps of a bucket by level; level 0 are the points themselves.
 WIDTHS: tuple[int, ...] = (1, *(8 << 2 * level for level in range(13)))

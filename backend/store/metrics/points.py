@@ -28,7 +28,8 @@ from backend.store.metrics import extremes, levels, tokens
 from backend.store.runs import events as run_events
 from backend.store.runs import runs
 from backend.store.runs.events import KeptEvent, NewEvent
-from backend.store.tables.runs import MetricCurve, MetricPoint, Run
+from backend.store.tables.metrics import MetricCurve, MetricPoint
+from backend.store.tables.runs import Run
 
 T = TypeVar("T")
 

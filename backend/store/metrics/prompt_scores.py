@@ -24,7 +24,8 @@ from backend.schemas.run_directory.events import PromptScoresLine
 from backend.schemas.vocabulary import Split
 from backend.store import dialect
 from backend.store.tables.data import Prompt
-from backend.store.tables.runs import AskedPrompt, PromptScores, Run
+from backend.store.tables.metrics import AskedPrompt, PromptScores
+from backend.store.tables.runs import Run
 
 # An id that is longer is none of a project.
 _LONGEST_ID = 64

@@ -26,8 +26,9 @@ from backend.store import record_names
 from backend.store.data import snapshots
 from backend.store.metrics import draws, levels
 from backend.store.runs import experiments
+from backend.store.tables.metrics import MetricPoint
 from backend.store.tables.models import Model
-from backend.store.tables.runs import MetricPoint, Run, RunFact
+from backend.store.tables.runs import Run, RunFact
 
 # The newest ones of these models.
 MOST_EVALUATIONS = 500

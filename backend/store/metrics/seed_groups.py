@@ -22,8 +22,9 @@ from backend.schemas.metrics.seeds import SeedGroups, SeedValue
 from backend.schemas.vocabulary import Method, RunState
 from backend.store import record_names
 from backend.store.metrics import draws, results
+from backend.store.tables.metrics import MetricPoint
 from backend.store.tables.models import Model
-from backend.store.tables.runs import MetricPoint, Run
+from backend.store.tables.runs import Run
 
 
 def of_runs(

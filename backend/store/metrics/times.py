@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from backend.store import given
 from backend.store.metrics import curves, points
-from backend.store.tables.runs import MetricCurve, MetricPoint
+from backend.store.tables.metrics import MetricCurve, MetricPoint
 
 # The machine is measured all the time, also before the first step is done.
 _NOT_THE_TRAINERS = (*points.OUTSIDE_PREFIXES, "system/")

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, aliased
 
 from backend.schemas.run_directory.events import LAST_STEP
 from backend.store import dialect, given
-from backend.store.tables.runs import MetricPoint, TokenMark
+from backend.store.tables.metrics import MetricPoint, TokenMark
 
 
 def at_steps(session: Session, run_id: str, steps: Iterable[int]) -> dict[int, int]:

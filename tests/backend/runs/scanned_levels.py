@@ -5,7 +5,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from backend.store.metrics.levels import TOP, WIDTHS, frontier
-from backend.store.tables.runs import MetricCurve, MetricLevel, MetricPoint
+from backend.store.tables.metrics import MetricCurve, MetricLevel, MetricPoint
 
 
 def check_levels(session: Session, run_id: str) -> int:

@@ -15,7 +15,7 @@ from backend.store.db import Database
 from backend.store.metrics import distributions
 from backend.store.metrics.curves import Axis, Window
 from backend.store.metrics.distributions import WIDTHS
-from backend.store.tables.runs import Distribution
+from backend.store.tables.metrics import Distribution
 from tests.backend.runs.conftest import Seed
 from tests.backend.runs.test_metrics_api import append as append_metrics
 from tests.backend.runs.test_metrics_api import line as metric

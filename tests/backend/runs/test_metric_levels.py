@@ -15,7 +15,7 @@ from backend.schemas.run_directory.events import MetricLine
 from backend.store.db import Database
 from backend.store.metrics import curves, levels, points
 from backend.store.metrics.curves import Axis, Window
-from backend.store.tables.runs import MetricPoint
+from backend.store.tables.metrics import MetricPoint
 from tests.backend.runs.conftest import AT, Seed
 from tests.backend.runs.scanned_levels import check_levels
 from tests.backend.runs.test_outside_points import add_run

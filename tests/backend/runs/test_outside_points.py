@@ -15,7 +15,8 @@ from backend.store.db import Database
 from backend.store.metrics import curves, outside, points, times, tokens
 from backend.store.metrics.curves import Window
 from backend.store.runs import runs
-from backend.store.tables.runs import MetricPoint, Run, TokenMark
+from backend.store.tables.metrics import MetricPoint, TokenMark
+from backend.store.tables.runs import Run
 from tests.backend.runs.conftest import AT, Seed
 from tests.backend.runs.scanned_levels import check_levels
 from tests.conftest import migrate, migrate_back

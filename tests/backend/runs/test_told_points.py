@@ -14,7 +14,8 @@ from backend.store.db import Database
 from backend.store.metrics import outside, points
 from backend.store.runs import events
 from backend.store.runs.events import KeptEvent, NewEvent
-from backend.store.tables.runs import MetricPoint, RunEvent
+from backend.store.tables.metrics import MetricPoint
+from backend.store.tables.runs import RunEvent
 from tests.backend.runs.conftest import AT, Seed
 from tests.backend.runs.test_outside_points import add_run
 
