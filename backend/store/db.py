@@ -39,7 +39,7 @@ from backend.errors import Conflict, InvalidInput, Unavailable
 # imports are hidden from every session.
 from backend.store import visibility  # noqa: F401
 from backend.store.tables import (  # noqa: F401
-    access,
+    credentials,
     data,
     jobs,
     metrics,

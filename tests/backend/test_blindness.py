@@ -19,8 +19,8 @@ from sqlalchemy.orm import Session
 
 from backend.store.runs import logs
 from backend.store.runs.logs import Printed
-from backend.store.tables.access import SignInToken
 from backend.store.tables.columns import Base
+from backend.store.tables.credentials import SignInToken
 from backend.store.tables.runs import Artifact, RunFailure, Sample
 from backend.store.workers import workers
 from tests.backend.conftest import Service

@@ -12,7 +12,7 @@ from backend.schemas.vocabulary import Role
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import idempotency, sign_ins, users
-from backend.store.tables.access import BrowserSession, IdempotencyKey
+from backend.store.tables.credentials import BrowserSession, IdempotencyKey
 
 NOW = datetime.now(UTC)
 LONG_AGO = NOW - idempotency.KEPT_FOR - timedelta(days=1)

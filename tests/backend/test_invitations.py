@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from httpx import Response
 
 from backend import auth
-from backend.store.tables.access import Invitation
+from backend.store.tables.credentials import Invitation
 from tests.backend.conftest import Service
 from tests.backend.test_audit import lines
 from tests.backend.test_session import ORIGIN

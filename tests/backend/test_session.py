@@ -21,7 +21,7 @@ from backend.pressure.turns import REFUSE_AFTER_S
 from backend.schemas.vocabulary import Role
 from backend.store.db import Database
 from backend.store.people import users
-from backend.store.tables.access import SignInToken
+from backend.store.tables.credentials import SignInToken
 from tests.backend.conftest import Service
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)

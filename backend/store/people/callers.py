@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from backend.domain.access import ApiKeyUsed, Caller
 from backend.errors import NotSignedIn
 from backend.schemas.vocabulary import Role
-from backend.store.tables.access import ApiKey
+from backend.store.tables.credentials import ApiKey
 from backend.store.tables.people import Membership, User
 from backend.store.visibility import is_visible
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from backend.domain.access import Caller
 from backend.machine.wall_clock import now
 from backend.schemas.vocabulary import Role
-from backend.store.tables.access import ApiKey, BrowserSession
+from backend.store.tables.credentials import ApiKey, BrowserSession
 from backend.store.tables.people import Membership, User
 
 

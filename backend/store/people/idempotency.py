@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from backend.errors import Conflict
 from backend.store import dialect
-from backend.store.tables.access import IdempotencyKey
+from backend.store.tables.credentials import IdempotencyKey
 
 KEPT_FOR = timedelta(days=7)
 # More than one for each that comes, so that what is too old becomes less.

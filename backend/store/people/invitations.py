@@ -20,7 +20,7 @@ from backend.schemas.vocabulary import InvitationState, Role
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.people import callers, users
-from backend.store.tables.access import Invitation
+from backend.store.tables.credentials import Invitation
 from backend.store.tables.data import Project
 from backend.store.tables.people import Membership, User
 

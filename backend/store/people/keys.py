@@ -18,7 +18,7 @@ from backend.schemas.vocabulary import Scope
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.people import callers, users
-from backend.store.tables.access import ApiKey, Invitation
+from backend.store.tables.credentials import ApiKey, Invitation
 from backend.store.tables.people import User
 
 

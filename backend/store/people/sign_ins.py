@@ -12,7 +12,7 @@ from backend.domain.access import Caller
 from backend.schemas.paging import Listing
 from backend.schemas.people import SessionAnswer
 from backend.store.people import callers
-from backend.store.tables.access import BrowserSession, SignInToken
+from backend.store.tables.credentials import BrowserSession, SignInToken
 from backend.store.tables.people import User
 
 # Expired sessions and links, at each new one: more than come in, so that they become less.

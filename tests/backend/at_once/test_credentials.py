@@ -19,7 +19,7 @@ from backend.schemas.vocabulary import Role
 from backend.store.data import projects
 from backend.store.db import Database
 from backend.store.people import invitations, keys, members, sign_ins, users
-from backend.store.tables.access import ApiKey, BrowserSession, Invitation
+from backend.store.tables.credentials import ApiKey, BrowserSession, Invitation
 from tests.backend.at_once.beside import Beside
 
 AT = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)

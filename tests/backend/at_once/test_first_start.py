@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from backend import auth
 from backend.store.db import Database
-from backend.store.tables.access import ApiKey
+from backend.store.tables.credentials import ApiKey
 from backend.store.tables.people import User
 from tests.backend.at_once.beside import Beside
 

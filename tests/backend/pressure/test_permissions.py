@@ -23,7 +23,7 @@ from backend.store.data import snapshots
 from backend.store.db import Database
 from backend.store.people import users
 from backend.store.people.credentials import Secret, callers_of
-from backend.store.tables.access import ApiKey
+from backend.store.tables.credentials import ApiKey
 from backend.store.tables.people import User
 from backend.transactions import Transactions
 from tests.backend.conftest import Service

@@ -1,6 +1,6 @@
 """The tables that prove who is asking, and keep what was answered before: hashes, never secrets.
 
-`backend.store.people.users` and `backend.store.people.idempotency` query these.
+The files of `backend.store.people` query these.
 """
 
 from datetime import datetime
