@@ -19,7 +19,7 @@ from backend.pressure.turns import client_has_left
 from backend.routes import api_router
 from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind
 from backend.store.data import imports
-from backend.store.data.keeping import NewImport
+from backend.store.data.import_rows import NewImport
 from backend.store.db import Database
 from backend.store.ids import new_id
 from backend.uploads.spool import folder_of, spooled

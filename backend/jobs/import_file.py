@@ -34,7 +34,7 @@ from backend.machine.wall_clock import now
 from backend.plural import plural
 from backend.schemas.data import ImportFormat, ImportKind
 from backend.store.data import imports
-from backend.store.data.keeping import TALLY, NewImport, Tally
+from backend.store.data.import_rows import IMPORT_OUTCOME, ImportOutcome, NewImport
 from backend.uploads.rows import decode, numbered, prepare
 from backend.uploads.spool import full_disk_is_no_space, require_space
 
@@ -76,8 +76,8 @@ class ImportArguments(BaseModel):
 def import_file(work: Work) -> dict[str, JSON]:
     """The work function; arguments: those of `ImportArguments`. Progress in rows, then records.
 
-    Returns the tally that `imports.complete` wants, as `TALLY` writes it. Raises InvalidInput or
-    TooLarge for a file that cannot be taken, and then has kept nothing.
+    Returns the outcome that `imports.complete` wants, as `IMPORT_OUTCOME` writes it. Raises
+    InvalidInput or TooLarge for a file that cannot be taken, and then has kept nothing.
     """
     asked = ImportArguments.model_validate(work.arguments)
     with tempfile.TemporaryFile(dir=asked.path.parent) as kept, full_disk_is_no_space():
@@ -85,17 +85,17 @@ def import_file(work: Work) -> dict[str, JSON]:
             with asked.path.open("rb") as file:
                 prepare(file)
             with memory.limited():
-                tally, total = _read(work, asked, kept)
+                outcome, total = _read(work, asked, kept)
         except MemoryError as error:
             raise TooLarge(
                 "reading the file takes more memory than an import may have: it holds very large "
                 "values, or repeats them very often",
                 advice="Split the file, or send NDJSON.",
             ) from error
-        _check_strict(asked, tally)
+        _check_strict(asked, outcome)
         kept.seek(0)
-        _write(work, asked, _Batches(asked.kind, kept), tally, total)
-    result: dict[str, JSON] = TALLY.dump_python(tally, mode="json")
+        _write(work, asked, _Batches(asked.kind, kept), outcome, total)
+    result: dict[str, JSON] = IMPORT_OUTCOME.dump_python(outcome, mode="json")
     return result
 
 
@@ -105,9 +105,9 @@ def settle_import(work: Work) -> dict[str, JSON]:
     return {}
 
 
-def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[Tally, int]:
+def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[ImportOutcome, int]:
     """Check every row and spool the good ones as (number, record); what was rejected, how many."""
-    shape, tally, good, place = _SHAPES[asked.kind], Tally(), 0, -1
+    shape, outcome, good, place = _SHAPES[asked.kind], ImportOutcome(), 0, -1
     with asked.path.open("rb") as file:
         for place, (number, row, problem) in enumerate(decode(file, asked.content_type)):
             if place % _ROWS_BETWEEN == 0:
@@ -117,7 +117,7 @@ def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[Tally, i
             try:
                 record = _record(asked, row, problem)
             except InvalidInput as error:
-                tally.reject(number, error.detail)
+                outcome.reject(number, error.detail)
                 continue
             text = shape.dump_json(record, exclude_defaults=True)
             kept.write(b"%d\t%b\n" % (number, text))
@@ -126,7 +126,7 @@ def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[Tally, i
         raise InvalidInput(
             "the file has no rows", advice="Send a file with at least one record; see docs/data.md."
         )
-    return tally, good
+    return outcome, good
 
 
 def _record(asked: ImportArguments, row: object, problem: str | None) -> AnyInput:
@@ -135,15 +135,15 @@ def _record(asked: ImportArguments, row: object, problem: str | None) -> AnyInpu
     return read_row(asked.kind, asked.format, row)
 
 
-def _check_strict(asked: ImportArguments, tally: Tally) -> None:
-    if asked.strict and tally.rejected_total:
-        n, first = tally.rejected_total, tally.rejected[0]
+def _check_strict(asked: ImportArguments, outcome: ImportOutcome) -> None:
+    if asked.strict and outcome.rejected_total:
+        n, first = outcome.rejected_total, outcome.rejected[0]
         with asked.path.open("rb") as file:
             place = f"{numbered(file, asked.content_type)} {first.line}"
         raise InvalidInput(
             f"{plural(n, 'row was', 'rows were')} rejected, the first at {place}: {first.reason}",
             advice="Correct the file, or import with strict=false to take only the other rows.",
-            rejected=[one.model_dump() for one in tally.rejected],
+            rejected=[one.model_dump() for one in outcome.rejected],
             rejected_total=n,
         )
 
@@ -182,7 +182,9 @@ def _hash(record: AnyInput) -> None:
         _ = record.content_sha256
 
 
-def _write(work: Work, asked: ImportArguments, batches: _Batches, tally: Tally, total: int) -> None:
+def _write(
+    work: Work, asked: ImportArguments, batches: _Batches, outcome: ImportOutcome, total: int
+) -> None:
     new, at = asked.new_import(), now()
     _begin(work, new, at)
     try:
@@ -192,10 +194,10 @@ def _write(work: Work, asked: ImportArguments, batches: _Batches, tally: Tally, 
             work.check()
             with work.database.write() as session:
                 pace.began()
-                tally.add(imports.keep(session, new, batch, at=at))
+                outcome.add(imports.keep(session, new, batch, at=at))
             # Waiting for the writer makes no batch smaller and no pause longer.
             pace.ended()
-            _check_strict(asked, tally)
+            _check_strict(asked, outcome)
             done += len(batch)
             work.progress(done, total)
     except BaseException:

@@ -9,7 +9,7 @@ from backend.jobs.children import Children
 from backend.jobs.messages import Message
 from backend.jobs.work import JSON
 from backend.settings import Settings
-from backend.store.data.keeping import TALLY, NewImport, Tally
+from backend.store.data.import_rows import IMPORT_OUTCOME, ImportOutcome, NewImport
 
 log = logging.getLogger("podium.imports")
 
@@ -18,14 +18,14 @@ _CHILDREN = Children()
 atexit.register(_CHILDREN.close)
 
 
-async def run(new: NewImport, more: dict[str, JSON], settings: Settings) -> Tally:
+async def run(new: NewImport, more: dict[str, JSON], settings: Settings) -> ImportOutcome:
     """Write a file in a child, seen by nobody; `more`: its path, content_type and strict.
 
     Raises what `import_file` raises; cancelled, it kills the child.
     """
     asked = asdict(new)
     arguments = {"import_id": asked.pop("id"), **asked, **more}
-    return TALLY.validate_python(await _by_child("import_file", arguments, settings))
+    return IMPORT_OUTCOME.validate_python(await _by_child("import_file", arguments, settings))
 
 
 async def settle(import_id: str, settings: Settings) -> None:

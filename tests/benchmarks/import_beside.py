@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 
 from backend.store import visibility
 from backend.store.data import assignments, imports, projects, prompts
-from backend.store.data.keeping import NewImport
+from backend.store.data.import_rows import NewImport
 from backend.store.paging import Page
 from backend.store.tables.data import Prompt
 from tests.benchmarks import beside

@@ -18,7 +18,7 @@ from backend.main import create_app
 from backend.schemas.records import MAX_RESPONSES, GeneratedRecord
 from backend.schemas.vocabulary import FinishReason
 from backend.store.data import imports, tallies
-from backend.store.data.keeping import NewImport, Tally
+from backend.store.data.import_rows import ImportOutcome, NewImport
 from backend.store.runs import supervision
 from backend.store.runs.supervision import Claim
 from backend.store.tables.data import Comparison, Project, Response
@@ -306,7 +306,7 @@ def test_a_file_and_a_run_do_not_wait_for_each_other(ending: Ending) -> None:
     def begin_another() -> None:
         if ending.batches == 20:
             with database.write() as session:
-                imports.complete(session, first, Tally())
+                imports.complete(session, first, ImportOutcome())
                 assert imports.begin(session, second, at=AT)
 
     ending.end(begin_another)

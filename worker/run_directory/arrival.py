@@ -20,7 +20,7 @@ from backend.machine.wall_clock import now
 from backend.schemas.records import GeneratedRecord
 from backend.store.data import imports
 from backend.store.data.comparisons import Choice
-from backend.store.data.keeping import Tally
+from backend.store.data.import_rows import ImportOutcome
 from backend.store.db import Database
 from backend.store.ids import new_id
 from backend.store.tables.runs import Run
@@ -49,7 +49,7 @@ class Arrival:
         self._cancellation = cancellation
         self._id = new_id("import")
         self._place = 0
-        self._sums = Tally()
+        self._sums = ImportOutcome()
 
     def bring(self) -> None:
         """Write everything, seen by nobody. Raises Withdrawn: then another one has to begin anew.

@@ -30,14 +30,14 @@ from backend.schemas.records import GeneratedRecord
 from backend.store.data import (
     assignments,
     comparisons,
-    keeping,
+    import_rows,
     places,
     projects,
     responses,
     tallies,
 )
 from backend.store.data.comparisons import Choice
-from backend.store.data.keeping import NewImport, Tally
+from backend.store.data.import_rows import ImportOutcome, NewImport
 from backend.store.tables.data import (
     Assignment,
     Comparison,
@@ -147,14 +147,14 @@ def _begin(session: Session, row: Import) -> None:
 
 def keep(
     session: Session, new: NewImport, good: Sequence[tuple[int, AnyInput]], *, at: datetime
-) -> Tally:
+) -> ImportOutcome:
     """Keep a batch of records, given with their lines. Raises Withdrawn.
 
     The session sees the import's own records from here on, and so those of others.
     """
     _move(session, new.id, WRITING, WRITING)
     see_unfinished(session)
-    return keeping.keep(session, new, good, at=at)
+    return import_rows.keep(session, new, good, at=at)
 
 
 def keep_responses(
@@ -196,49 +196,49 @@ def keep_comparisons(
         comparisons.create_chosen(session, run, batch, import_id=import_id, at=at)
 
 
-def counted(session: Session, import_id: str) -> Tally:
+def counted(session: Session, import_id: str) -> ImportOutcome:
     """Count what the project's sums grow by once the import of a run is complete."""
     see_unfinished(session)
     begins = session.scalar(select(Import.begins).where(Import.id == import_id)) or {}
     wanted = func.coalesce(func.sum(Comparison.judgments_required), 0)
     own = _brought(cast(type[_Row], Comparison), import_id, begins)
     row = session.execute(select(func.count(), wanted).where(*own)).one()
-    return Tally(comparisons=row[0], wanted=row[1])
+    return ImportOutcome(comparisons=row[0], wanted=row[1])
 
 
-def complete_run(session: Session, import_id: str, run: Run, tally: Tally) -> None:
+def complete_run(session: Session, import_id: str, run: Run, outcome: ImportOutcome) -> None:
     """Show all that a run has left at once, in the transaction that ends it. Raises Withdrawn."""
-    if tally.comparisons:
+    if outcome.comparisons:
         projects.lock(session, run.project_id)
-        _count(session, run.project_id, tally)
+        _count(session, run.project_id, outcome)
         places.forget(session, run.project_id)
     _move(session, import_id, WRITING, COMPLETE)
 
 
-def complete(session: Session, new: NewImport, tally: Tally) -> ImportAnswer:
+def complete(session: Session, new: NewImport, outcome: ImportOutcome) -> ImportAnswer:
     """Show all records of an import at once. Raises Withdrawn.
 
     Comparisons that were there before and that it judged show their new counts once `settle` has
     gone over them.
     """
     projects.lock(session, new.project_id)
-    _count(session, new.project_id, tally)
+    _count(session, new.project_id, outcome)
     places.forget(session, new.project_id)
     _move(
         session,
         new.id,
         WRITING,
-        SETTLING if tally.judged_others else COMPLETE,
-        accepted=tally.accepted,
-        duplicates=tally.duplicates,
-        rejected=[one.model_dump() for one in tally.rejected],
+        SETTLING if outcome.judged_others else COMPLETE,
+        accepted=outcome.accepted,
+        duplicates=outcome.duplicates,
+        rejected=[one.model_dump() for one in outcome.rejected],
     )
     return ImportAnswer(
         import_id=new.id,
-        accepted=tally.accepted,
-        duplicates=tally.duplicates,
-        rejected=tally.rejected,
-        rejected_total=tally.rejected_total,
+        accepted=outcome.accepted,
+        duplicates=outcome.duplicates,
+        rejected=outcome.rejected,
+        rejected_total=outcome.rejected_total,
     )
 
 
@@ -314,15 +314,15 @@ def _brought(
     return table.number > begins[table.__tablename__], table.import_id == import_id
 
 
-def _count(session: Session, project_id: str, tally: Tally) -> None:
+def _count(session: Session, project_id: str, outcome: ImportOutcome) -> None:
     tallies.add(
         session,
         project_id,
-        comparisons=tally.comparisons,
-        wanted=tally.wanted,
-        finished=tally.finished,
+        comparisons=outcome.comparisons,
+        wanted=outcome.wanted,
+        finished=outcome.finished,
     )
-    for annotator, judged in sorted(tally.judged.items()):
+    for annotator, judged in sorted(outcome.judged.items()):
         tallies.add(session, project_id, annotator, judged=judged)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import aliased
 
 from backend.domain.records.formats import read_row
 from backend.store.data import imports
-from backend.store.data.keeping import NewImport, Tally
+from backend.store.data.import_rows import ImportOutcome, NewImport
 from backend.store.db import Database
 from backend.store.tables.data import Comparison, Judgment, Prompt, Response
 from tests.backend.conftest import Service
@@ -58,7 +58,7 @@ def answers(api: TestClient, places: list[str]) -> dict[str, bytes]:
     return {place: answer.content for place, answer in asked.items() if answer.is_success}
 
 
-def plant(service: Service, project: str) -> tuple[NewImport, Tally]:
+def plant(service: Service, project: str) -> tuple[NewImport, ImportOutcome]:
     """Unfinished imports of each kind, into this project and another; one of them is withdrawn.
 
     Gives the one into this project, and what it brings.
@@ -67,18 +67,18 @@ def plant(service: Service, project: str) -> tuple[NewImport, Tally]:
     user = service.client().get("/me").json()["id"]
     place = Place(database, service.data_dir, user=user, project=project)
     begun = [begin(place, "preferences", *PREFERENCES)]
-    tally = Tally()
+    outcome = ImportOutcome()
     for kind, rows in FILES.items():
         # One import at a time writes into a project; the rows of the others are those of one.
         with database.write() as session:
             new = NewImport(begun[0].id, project, place.user, kind, "auto")  # type: ignore[arg-type]
             records = [(n, one) for n, one in enumerate(records_of(kind, rows))]
-            tally.add(imports.keep(session, new, records, at=AT))
+            outcome.add(imports.keep(session, new, records, at=AT))
     other = service.client().post("/projects", json={"name": "Q"}).json()["id"]
     begun.append(begin(place, "prompts", *FILES["prompts"], project=other))
     with database.write() as session:
         imports.withdraw(session, begun[1].id)
-    return begun[0], tally
+    return begun[0], outcome
 
 
 def records_of(kind: str, rows: list[Any]) -> list[Any]:
@@ -91,14 +91,14 @@ def test_no_route_shows_anything_of_an_unfinished_import(
 ) -> None:
     places = addresses(api, project)
     before = answers(api, places)
-    begun, tally = plant(service, project)
+    begun, outcome = plant(service, project)
     # `plant` makes one more project; nothing else may differ.
     projects = {one for one in places if one.startswith("/projects?")}
     after = answers(api, places)
     assert len(before) > 15
     assert [one for one in before if before[one] != after[one] and one not in projects] == []
     with service.app.state.database.write() as session:
-        imports.complete(session, begun, tally)
+        imports.complete(session, begun, outcome)
     shown = answers(api, places)
     changed = {
         one.partition("?")[0].rpartition("/")[2] for one in before if shown[one] != before[one]

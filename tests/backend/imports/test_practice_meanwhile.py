@@ -27,7 +27,7 @@ def test_the_sums_are_those_of_the_rows(
     place.take(ndjson({"prompt": "q", "responses": ["a", "b"]}), "comparisons")
     people = [PAIR | {"annotator": f"p{number}"} for number in range(judgments)]
     new = begin(place, "preferences")
-    tally = keep(place, new, *people)
+    outcome = keep(place, new, *people)
 
     def at(moment: int) -> None:
         with place.database.write() as session:
@@ -38,7 +38,7 @@ def test_the_sums_are_those_of_the_rows(
 
     at(0)
     with place.database.write() as session:
-        imports.complete(session, new, tally)
+        imports.complete(session, new, outcome)
     at(1)
     settle(place.database, new.id)
     at(2)

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, event
 from backend.errors import Conflict, InvalidInput
 from backend.jobs.withdrawal import DeadImports, withdraw
 from backend.store.data import assignments, imports
-from backend.store.data.keeping import NewImport, Tally
+from backend.store.data.import_rows import ImportOutcome, NewImport
 from backend.store.db import Database
 from backend.store.ids import new_id
 from tests import processes
@@ -100,7 +100,7 @@ def test_a_second_import_into_a_project_waits_and_then_finds_what_the_first_has_
     assert place.seen() == []
     assert second.is_alive()
     with place.database.write() as session:
-        imports.complete(session, first, Tally(accepted=2))
+        imports.complete(session, first, ImportOutcome(accepted=2))
     second.join(30)
     assert answers == [1]
     assert place.seen() == ["a", "b", "c"]
@@ -125,7 +125,7 @@ def test_an_import_that_still_works_is_not_taken_for_dead(place: Place) -> None:
         assert watch.look() == 1
         keep(place, alive, {"prompt": str(n)})
     with place.database.write() as session:
-        imports.complete(session, alive, Tally(accepted=9))
+        imports.complete(session, alive, ImportOutcome(accepted=9))
     assert len(place.seen()) == 9
 
 
@@ -200,7 +200,7 @@ class Line:
             elif self.state == "failed":
                 self.state = "failed" if imports.remove(session, self.new.id, limit=1) else "over"
             elif self.end == "completes":
-                imports.complete(session, self.new, Tally())
+                imports.complete(session, self.new, ImportOutcome())
                 self.state = "over"
             else:
                 imports.withdraw(session, self.new.id)

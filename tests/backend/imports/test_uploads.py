@@ -18,7 +18,7 @@ from backend.errors import NoSpace, TooBusy, TooLarge
 from backend.jobs import import_process
 from backend.jobs.children import Child, Children
 from backend.phases import Phases
-from backend.store.data.keeping import Tally
+from backend.store.data.import_rows import ImportOutcome
 from backend.store.db import IMPORTS
 from backend.store.tables.people import User
 from backend.uploads import limits
@@ -253,11 +253,11 @@ def test_who_is_deactivated_while_a_file_is_written_imports_nothing(
     client, user = new_user("researcher", project)
     run = import_process.run
 
-    async def run_and_lose_the_account(*asked: Any) -> Tally:
-        tally = await run(*asked)
+    async def run_and_lose_the_account(*asked: Any) -> ImportOutcome:
+        outcome = await run(*asked)
         with service.app.state.database.write() as session:
             session.execute(update(User).where(User.id == user["id"]).values(is_active=False))
-        return tally
+        return outcome
 
     monkeypatch.setattr(import_process, "run", run_and_lose_the_account)
     refused = client.post(f"/projects/{project}/imports?kind=prompts", content=texts("a", "b"))
@@ -293,11 +293,11 @@ def test_a_file_is_imported_though_its_client_has_left(
     project = service.client().post("/projects", json={"name": "P"}).json()["id"]
     run, is_written = import_process.run, anyio.Event()
 
-    async def run_and_be_left(*asked: Any) -> Tally:
-        tally = await run(*asked)
+    async def run_and_be_left(*asked: Any) -> ImportOutcome:
+        outcome = await run(*asked)
         is_written.set()
         await anyio.sleep(0)
-        return tally
+        return outcome
 
     monkeypatch.setattr(import_process, "run", run_and_be_left)
     body = iter([{"type": "http.request", "body": texts("a", "b"), "more_body": False}])

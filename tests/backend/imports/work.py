@@ -15,7 +15,7 @@ from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
 from backend.settings import Settings
 from backend.store.data import imports, projects, prompts
-from backend.store.data.keeping import TALLY, NewImport, Tally
+from backend.store.data.import_rows import IMPORT_OUTCOME, ImportOutcome, NewImport
 from backend.store.db import Database
 from backend.store.ids import new_id
 from backend.store.paging import Page
@@ -84,10 +84,10 @@ class Place:
 
     def do(self, order: Order) -> ImportAnswer:
         """What the route and its child do."""
-        tally = TALLY.validate_python(import_file(order))
+        outcome = IMPORT_OUTCOME.validate_python(import_file(order))
         new = ImportArguments.model_validate(order.arguments).new_import()
         with self.database.write() as session:
-            answer = imports.complete(session, new, tally)
+            answer = imports.complete(session, new, outcome)
         settle(self.database, new.id)
         return answer
 
@@ -137,7 +137,7 @@ def begin(place: Place, kind: ImportKind, *rows: object, project: str | None = N
     return new
 
 
-def keep(place: Place, new: NewImport, *rows: object) -> Tally:
+def keep(place: Place, new: NewImport, *rows: object) -> ImportOutcome:
     """A batch of an import."""
     records = [(line, read_row(new.kind, "auto", row)) for line, row in enumerate(rows, start=1)]
     with place.database.write() as session:

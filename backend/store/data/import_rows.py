@@ -48,7 +48,7 @@ class NewImport:
 
 
 @dataclass
-class Tally:
+class ImportOutcome:
     """What became of the rows so far; the first rejected rows are kept with their reasons."""
 
     accepted: int = 0
@@ -75,7 +75,7 @@ class Tally:
         self.accepted += added
         self.duplicates += sent - added
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "ImportOutcome") -> None:
         """Add what became of a batch."""
         self.accepted += other.accepted
         self.duplicates += other.duplicates
@@ -89,41 +89,41 @@ class Tally:
         del self.rejected[MOST_REJECTIONS:]
 
 
-# How a tally crosses to another process.
-TALLY: TypeAdapter[Tally] = TypeAdapter(Tally)
+# How an outcome crosses to another process.
+IMPORT_OUTCOME: TypeAdapter[ImportOutcome] = TypeAdapter(ImportOutcome)
 
 
 def keep(
     session: Session, new: NewImport, good: Sequence[tuple[int, AnyInput]], *, at: datetime
-) -> Tally:
+) -> ImportOutcome:
     """Keep records, given with their lines, as rows of an import."""
-    tally = Tally()
-    _KEEPERS[new.kind](session, new, good, tally, at)
-    return tally
+    outcome = ImportOutcome()
+    _KEEPERS[new.kind](session, new, good, outcome, at)
+    return outcome
 
 
 _Good = Sequence[tuple[int, AnyInput]]
 
 
 def _keep_prompts(
-    session: Session, new: NewImport, good: _Good, tally: Tally, at: datetime
+    session: Session, new: NewImport, good: _Good, outcome: ImportOutcome, at: datetime
 ) -> None:
     records = _records(good, PromptInput)
     ids, added = prompts.ensure(session, new.project_id, records, import_id=new.id, at=at)
     contradicting = prompts.contradicting(session, ids, records)
     for (line, _), record in zip(good, records, strict=True):
         if record in contradicting:
-            tally.reject(
+            outcome.reject(
                 line,
                 "the project has this prompt already, with another reference or other metadata "
                 f"({ids[record.content_sha256]}); keep one of the two, or import into another "
                 "project",
             )
-    tally.take(len(good) - len(contradicting), added)
+    outcome.take(len(good) - len(contradicting), added)
 
 
 def _keep_demonstrations(
-    session: Session, new: NewImport, good: _Good, tally: Tally, at: datetime
+    session: Session, new: NewImport, good: _Good, outcome: ImportOutcome, at: datetime
 ) -> None:
     added = prompts.ensure_demonstrations(
         session,
@@ -133,29 +133,29 @@ def _keep_demonstrations(
         import_id=new.id,
         at=at,
     )
-    tally.take(len(good), added)
+    outcome.take(len(good), added)
 
 
 def _keep_comparisons(
-    session: Session, new: NewImport, good: _Good, tally: Tally, at: datetime
+    session: Session, new: NewImport, good: _Good, outcome: ImportOutcome, at: datetime
 ) -> None:
     records = _records(good, ComparisonInput)
     made = comparisons.ensure(session, new.project_id, records, import_id=new.id, at=at)
-    tally.take(len(good), made.added)
-    tally.comparisons += made.added
-    tally.wanted += made.wanted
+    outcome.take(len(good), made.added)
+    outcome.comparisons += made.added
+    outcome.wanted += made.wanted
 
 
 def _keep_preferences(
-    session: Session, new: NewImport, good: _Good, tally: Tally, at: datetime
+    session: Session, new: NewImport, good: _Good, outcome: ImportOutcome, at: datetime
 ) -> None:
     records = _records(good, PreferenceInput)
     compared = [one.comparison for one in records]
     found, added, wanted = comparisons.ensure(
         session, new.project_id, compared, import_id=new.id, at=at
     )
-    tally.comparisons += added
-    tally.wanted += wanted
+    outcome.comparisons += added
+    outcome.wanted += wanted
     annotators = _ensure_annotators(session, new, sorted({one.annotator for one in records}), at)
     known = _known(session, [comparison_id for comparison_id, _ in found.values()])
     rows: list[tuple[dict[str, Any], dict[str, Any]]] = []
@@ -168,11 +168,11 @@ def _keep_preferences(
         if before is None:
             known[comparison_id, annotator] = said
             rows.append(made)
-            tally.accepted += 1
+            outcome.accepted += 1
         elif before == said:
-            tally.duplicates += 1
+            outcome.duplicates += 1
         else:
-            tally.reject(
+            outcome.reject(
                 line,
                 f"{record.annotator} has already judged this comparison with another result; keep "
                 "one of the two rows",
@@ -180,17 +180,17 @@ def _keep_preferences(
     if rows:
         session.execute(insert(Assignment), [assignment for assignment, _ in rows])
         session.execute(insert(Judgment), [judgment for _, judgment in rows])
-        tally.judged.update(assignment["user_id"] for assignment, _ in rows)
+        outcome.judged.update(assignment["user_id"] for assignment, _ in rows)
         judged = {assignment["comparison_id"] for assignment, _ in rows}
         own = session.scalars(
             select(Comparison.id).where(Comparison.id.in_(judged), Comparison.import_id == new.id)
         ).all()
-        tally.finished += assignments.recount(session, sorted(own))
-        tally.judged_others = len(own) < len(judged)
+        outcome.finished += assignments.recount(session, sorted(own))
+        outcome.judged_others = len(own) < len(judged)
 
 
 def _keep_solutions(
-    session: Session, new: NewImport, good: _Good, tally: Tally, at: datetime
+    session: Session, new: NewImport, good: _Good, outcome: ImportOutcome, at: datetime
 ) -> None:
     added = solutions.ensure(
         session,
@@ -200,10 +200,10 @@ def _keep_solutions(
         import_id=new.id,
         at=at,
     )
-    tally.take(len(good), added)
+    outcome.take(len(good), added)
 
 
-_KEEPERS: dict[ImportKind, Callable[[Session, NewImport, _Good, Tally, datetime], None]] = {
+_KEEPERS: dict[ImportKind, Callable[[Session, NewImport, _Good, ImportOutcome, datetime], None]] = {
     "prompts": _keep_prompts,
     "demonstrations": _keep_demonstrations,
     "comparisons": _keep_comparisons,
