@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from backend.domain.verdict import learners, measurements, win_rate
+from backend.domain.verdict import learners, samplers, win_rate
 from backend.domain.verdict.evidence import Evidence, Resume
 from backend.domain.verdict.policy import rules
 from backend.schemas.metrics.registry import metric_of
@@ -15,8 +15,8 @@ _RULES: Mapping[Method, Callable[[Evidence], RunVerdict]] = {
     Method.PROCESS_REWARD_MODEL: learners.process_reward_model,
     Method.DPO: learners.dpo,
     Method.POLICY_GRADIENT: rules.judge,
-    Method.GENERATE: measurements.generate,
-    Method.EVALUATE: measurements.evaluate,
+    Method.GENERATE: samplers.generate,
+    Method.EVALUATE: samplers.evaluate,
 }
 
 # Attempts that are told one by one.

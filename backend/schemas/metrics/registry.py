@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from functools import cache
 
 from backend.schemas.methods import SAMPLERS
-from backend.schemas.metrics import every_method, records, samplers
+from backend.schemas.metrics import every_method, learners, samplers
 from backend.schemas.metrics.metric import Group, Metric
 from backend.schemas.metrics.policy_gradient import POLICY_GRADIENT
 from backend.schemas.vocabulary import Method
 
 OWN: Mapping[Method, tuple[Metric, ...]] = {
-    Method.SFT: records.SFT,
-    Method.REWARD_MODEL: records.REWARD_MODEL,
-    Method.PROCESS_REWARD_MODEL: records.PROCESS_REWARD_MODEL,
-    Method.DPO: records.DPO,
+    Method.SFT: learners.SFT,
+    Method.REWARD_MODEL: learners.REWARD_MODEL,
+    Method.PROCESS_REWARD_MODEL: learners.PROCESS_REWARD_MODEL,
+    Method.DPO: learners.DPO,
     Method.POLICY_GRADIENT: POLICY_GRADIENT,
     Method.GENERATE: samplers.GENERATE,
     Method.EVALUATE: samplers.EVALUATE,
