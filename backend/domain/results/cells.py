@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from backend.domain.better import is_lower_better
+from backend.domain.direction import is_lower_better
 from backend.domain.results.estimates import gain_of, mean_of, minus, together
 from backend.domain.results.measurements import Chosen, MeasuredRun, PromptSet, Reading
 from backend.domain.results.rows import Row

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from backend.domain.better import is_lower_better
+from backend.domain.direction import is_lower_better
 from backend.domain.seeds.best import Best, best_of
 from backend.domain.seeds.draws import Draw, counted, left_out
 from backend.domain.seeds.ends import why_open

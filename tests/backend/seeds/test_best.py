@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from backend.domain.better import is_lower_better
+from backend.domain.direction import is_lower_better
 from backend.domain.seeds.best import best_of
 
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
-from backend.domain.better import is_lower_better
+from backend.domain.direction import is_lower_better
 from backend.domain.filters.fields import METRICS, Key
 from backend.domain.filters.tree import (
     And,
