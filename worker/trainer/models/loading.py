@@ -24,7 +24,7 @@ from backend.schemas.training import (
 from worker.trainer.data.ends import closing_id
 from worker.trainer.errors import ConfigError
 from worker.trainer.events import Events
-from worker.trainer.models import checkpointing, layers, rope, weights
+from worker.trainer.models import gradient_checkpointing, layers, rope, weights
 from worker.trainer.models.body import install_trees, takes_trees
 from worker.trainer.models.tokenizer import end_ids
 from worker.trainer.run import Run
@@ -92,7 +92,7 @@ def load_to_train(
         body_only=body_only,
     )
     if config.optim.gradient_checkpointing:
-        checkpointing.install(model)
+        gradient_checkpointing.install(model)
     if not isinstance(config, SftConfig) and not takes_trees(model):
         _tell_padded(run)
     return model

@@ -18,7 +18,7 @@ from worker.trainer import losses, random_streams
 from worker.trainer.data.tokens import Batch
 from worker.trainer.errors import ConfigError
 from worker.trainer.methods.policy_gradient.policy import Policy
-from worker.trainer.models import adapters, checkpointing, loading
+from worker.trainer.models import adapters, gradient_checkpointing, loading
 from worker.trainer.models.heads import load_reward_model
 from worker.trainer.models.logprobs import action_hidden
 from worker.trainer.optim import Optimizer
@@ -150,7 +150,7 @@ def _load_trunk(run: Run, config: PolicyGradientConfig, start: str) -> PreTraine
         )
         assert isinstance(scorer.body, PreTrainedModel)
         if config.optim.gradient_checkpointing:
-            checkpointing.install(scorer.body)
+            gradient_checkpointing.install(scorer.body)
         return scorer.body
     longest = config.rollout.max_prompt_tokens + config.rollout.max_new_tokens
     causal = loading.load_to_train(run, config, longest=longest)
