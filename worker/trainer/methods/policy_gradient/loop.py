@@ -22,7 +22,7 @@ from worker.trainer.data.tokens import Batch, collate, micro_batches_by_prompt
 from worker.trainer.evaluation.breakdown import Breakdown
 from worker.trainer.importance import Weights, weights
 from worker.trainer.loop import Loop, check_finite
-from worker.trainer.methods.policy_gradient import measure
+from worker.trainer.methods.policy_gradient import measure_hash
 from worker.trainer.methods.policy_gradient import report as rollout_report
 from worker.trainer.methods.policy_gradient.collector import Collector
 from worker.trainer.methods.policy_gradient.critic import Critic
@@ -59,7 +59,7 @@ def train(run: Run, config: PolicyGradientConfig) -> None:
         training.optimizer,
         config.steps,
         objective=training.objective,
-        measure=measure.of_evaluations(config, training.heldout_prompts, training.more_ends),
+        measure=measure_hash.of_evaluations(config, training.heldout_prompts, training.more_ends),
         limit=training.kl_limit,
         parts={
             "kl": training.kl_control,
@@ -97,7 +97,7 @@ class PolicyGradient:
             config.reward,
             terms,
             penalty_of(config),
-            measure=measure.of_sums(config),
+            measure=measure_hash.of_sums(config),
             on_new_sum=lambda: tell_statistics_anew(run),
         )
         self.collector = Collector(

@@ -9,7 +9,7 @@ import pytest
 from backend.domain.run_config import merged
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from tests.trainer.conftest import Workshop, policy_gradient_config, series
-from worker.trainer.methods.policy_gradient import measure
+from worker.trainer.methods.policy_gradient import measure_hash
 from worker.trainer.sampling.prompts import Prompt
 
 HELDOUT = [Prompt("p0", "say a", [1, 2], is_heldout=True)]
@@ -24,7 +24,7 @@ def config_with(**changes: Any) -> PolicyGradientConfig:
 
 def measures(config: PolicyGradientConfig) -> tuple[str, str]:
     """Of the sums and of the evaluations."""
-    return measure.of_sums(config), measure.of_evaluations(config, HELDOUT)
+    return measure_hash.of_sums(config), measure_hash.of_evaluations(config, HELDOUT)
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_held_out_prompts_are_known_by_what_the_model_reads() -> None:
     config = config_with()
     edited = [Prompt("p0", "say a", [1, 3], is_heldout=True)]
 
-    found = [measure.of_evaluations(config, prompts) for prompts in (HELDOUT, edited, [])]
+    found = [measure_hash.of_evaluations(config, prompts) for prompts in (HELDOUT, edited, [])]
     # A response that ends at one more token is another.
-    found += [measure.of_evaluations(config, HELDOUT, ends) for ends in ([7], [7, 8])]
+    found += [measure_hash.of_evaluations(config, HELDOUT, ends) for ends in ([7], [7, 8])]
 
     assert len(set(found)) == 5
 
