@@ -26,7 +26,7 @@ from backend.errors import Conflict, ServiceError, TooManyJobs, Unavailable, err
 from backend.jobs import freeze_snapshot
 from backend.jobs.children import Child, Children
 from backend.jobs.messages import Message, problem_of, unexpected
-from backend.jobs.queue import Queue, Turn
+from backend.jobs.turns import Turn, Turns
 from backend.jobs.work import JSON
 from backend.machine.wall_clock import now
 from backend.schemas.data import JobAnswer
@@ -151,7 +151,7 @@ class Jobs:
         self._children = Children() if children is None else children
         self._ends_children = children is None
         self._owner = f"api_{secrets.token_hex(8)}"
-        self._queue = Queue()
+        self._turns = Turns()
         self._jobs: set[_Job] = set()
         self._shared: dict[tuple[str, str], _Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -339,7 +339,7 @@ class Jobs:
 
     async def _result(self, job: _Job) -> dict[str, JSON]:
         """Wait for a child, let it do the job and return its result."""
-        self._queue.enter(job.turn)
+        self._turns.enter(job.turn)
         try:
             await _first_of(job.turn.has_come, job.is_stopped)
             if job.is_stopped.is_set():
@@ -347,7 +347,7 @@ class Jobs:
             await self._in_thread(partial(self._leave_queue, job))
             outcome = await self._by_child(job)
         finally:
-            self._queue.leave(job.turn)
+            self._turns.leave(job.turn)
         if job.is_stopped.is_set() or "cancelled" in outcome:
             raise _GivenUp
         if "error" in outcome:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.jobs.queue import MOST_CHILDREN
+from backend.jobs.turns import MOST_CHILDREN
 from backend.ops import launcher
 from backend.pressure import turns
 from backend.settings import Settings

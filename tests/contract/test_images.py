@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from backend.jobs.queue import MOST_CHILDREN
+from backend.jobs.turns import MOST_CHILDREN
 from backend.settings import Settings
 from backend.store import db
 from tests import processes

@@ -11,14 +11,14 @@ MOST_CHILDREN = 3
 
 @dataclass(eq=False)
 class Turn:
-    """A job's place in the queue."""
+    """A job's place in line."""
 
     kind: str
     user_id: str
     has_come: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Queue:
+class Turns:
     """Jobs that wait for a child, and those that have one."""
 
     def __init__(self, children: int = MOST_CHILDREN) -> None:
