@@ -36,7 +36,7 @@ from backend.schemas.runs import (
 )
 from backend.schemas.vocabulary import Method, RunState
 from backend.store.metrics import points
-from backend.store.runs import changes, experiments, pins, runs, validation, views
+from backend.store.runs import changes, experiments, pins, runs, shown, validation
 from backend.store.runs.runs import NewRun
 from backend.store.runs.table import keys as run_keys
 from backend.store.runs.table.pages import RunFilter
@@ -62,7 +62,7 @@ async def create_run(
         experiments.must_be_in(session, body.experiment_id, body.project_id)
         config = validation.require_valid(session, caller, draft)
         run = runs.create(session, NewRun.of(body, config, caller.id), at=at)
-        return views.one(session, run.id)
+        return shown.one(session, run.id)
 
     created = await phases.write(_created)
     after_commit.add_task(broker.wake, settings, created.id)
@@ -118,7 +118,7 @@ def list_runs(
         archived=archived,
     )
     order = order_of(sort, oldest_first=page.oldest_first)
-    return views.listing(session, wanted, page, order, columns_of(columns))
+    return shown.listing(session, wanted, page, order, columns_of(columns))
 
 
 @router.get("/projects/{project_id}/run-keys")
@@ -144,20 +144,20 @@ def change_run(run_id: str, body: RunChange, session: SessionDep, phases: Phases
     """Change a run's name, notes, tags or experiment; what is left out stays as it is."""
     changed = changes.change(session, run_id, body)
     phases.note_change(before=changed.before, after=changed.after)
-    return views.one(session, run_id)
+    return shown.one(session, run_id)
 
 
 @router.get("/runs/{run_id}")
 def get_run(run_id: str, session: SessionDep) -> RunAnswer:
     """One run with its config, progress, last metrics and error."""
-    return views.one(session, run_id)
+    return shown.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/cancel")
 def cancel_run(run_id: str, session: SessionDep, at: Now) -> RunAnswer:
     """Cancel a run; a running one stops at its next safe point. `retry` queues it again."""
     runs.cancel(session, run_id, at=at)
-    return views.one(session, run_id)
+    return shown.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/pause")
@@ -167,7 +167,7 @@ def pause_run(run_id: str, session: SessionDep, at: Now) -> RunAnswer:
     Methods that train write a checkpoint first.
     """
     runs.pause(session, run_id, at=at)
-    return views.one(session, run_id)
+    return shown.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/resume")
@@ -181,7 +181,7 @@ def resume_run(
     """Queue a paused run again; it resumes from its last checkpoint."""
     runs.resume(session, run_id, at=at)
     after_commit.add_task(broker.wake, settings, run_id)
-    return views.one(session, run_id)
+    return shown.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/retry")
@@ -196,7 +196,7 @@ def retry_run(
     """Retry a failed, crashed or cancelled run, from its last checkpoint or from the beginning."""
     runs.retry(session, run_id, at=at, from_start=body is not None and body.from_ == "start")
     after_commit.add_task(broker.wake, settings, run_id)
-    return views.one(session, run_id)
+    return shown.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/clone", status_code=201, dependencies=[IDEMPOTENT])
@@ -223,7 +223,7 @@ async def clone_run(
         if step is not None:
             validation.require_continuable(session, run_id, config, step)
         new = NewRun.of(wanted, config, caller.id, parent_id=run_id, parent_step=step)
-        return views.one(session, runs.create(session, new, at=at).id)
+        return shown.one(session, runs.create(session, new, at=at).id)
 
     cloned = await phases.write(_cloned)
     after_commit.add_task(broker.wake, settings, cloned.id)
@@ -239,14 +239,14 @@ def archive_run(run_id: str, session: SessionDep, at: Now) -> RunAnswer:
     A crashed one is not tried again while it is archived; `retry` and `resume` list it again.
     """
     runs.archive(session, run_id, at=at)
-    return views.one(session, run_id)
+    return shown.one(session, run_id)
 
 
 @router.post("/runs/{run_id}/restore")
 def restore_run(run_id: str, session: SessionDep) -> RunAnswer:
     """Bring an archived run back."""
     runs.restore(session, run_id)
-    return views.one(session, run_id)
+    return shown.one(session, run_id)
 
 
 @router.get("/runs/{run_id}/events")
@@ -268,20 +268,20 @@ def list_log_lines(
     run_id: str, session: SessionDep, after: AfterQuery = 0, limit: LimitQuery = 1000
 ) -> Listing[LogLineAnswer]:
     """What the trainer printed, in order; pass next_cursor as `after`."""
-    found = views.log_lines(session, run_id, after=after, limit=limit)
+    found = shown.log_lines(session, run_id, after=after, limit=limit)
     return Listing(items=found, next_cursor=str(found[-1].number) if len(found) == limit else None)
 
 
 @router.get("/runs/{run_id}/failures")
 def list_failures(run_id: str, session: SessionDep) -> Listing[FailureAnswer]:
     """Failed and crashed attempts, newest first: cause, advice, last lines, resources."""
-    return Listing(items=views.bad_ends(session, run_id))
+    return Listing(items=shown.bad_ends(session, run_id))
 
 
 @router.get("/runs/{run_id}/checkpoints")
 def list_checkpoints(run_id: str, session: SessionDep) -> Listing[CheckpointAnswer]:
     """The run's checkpoints, oldest step first."""
-    return Listing(items=views.checkpoints(session, run_id))
+    return Listing(items=shown.checkpoints(session, run_id))
 
 
 @router.post("/runs/{run_id}/checkpoints/{step}/pin")
@@ -302,4 +302,4 @@ def unpin_checkpoint(run_id: str, step: StepPath, session: SessionDep, at: Now) 
 @router.get("/runs/{run_id}/artifacts")
 def list_artifacts(run_id: str, session: SessionDep) -> Listing[ArtifactAnswer]:
     """The files the run has left in the artifact store."""
-    return Listing(items=views.artifacts(session, run_id))
+    return Listing(items=shown.artifacts(session, run_id))

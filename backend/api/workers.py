@@ -11,8 +11,8 @@ from backend.domain.worker_state import SILENT_AFTER_BEATS
 from backend.routes import api_router
 from backend.schemas.training import SCHEMA_VERSION
 from backend.schemas.workers import VersionAnswer, WorkersAnswer
-from backend.store.workers import views
-from backend.store.workers.views import Watch
+from backend.store.workers import shown
+from backend.store.workers.shown import Watch
 
 router = api_router("workers")
 
@@ -24,7 +24,7 @@ def list_workers(
     """Workers with state, devices and runs, newest first, and the number of queued runs."""
     silent_after_s = SILENT_AFTER_BEATS * settings.beat_s
     watch = Watch(request.app.state.heartbeats, at, monotonic(), silent_after_s)
-    return views.listing(session, caller, watch)
+    return shown.listing(session, caller, watch)
 
 
 @router.get("/version")

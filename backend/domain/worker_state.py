@@ -1,6 +1,6 @@
 """How a worker is, from what it has said and how long ago, and the sentence for the screen.
 
-Called by `backend.store.workers.views`. Pure: the caller brings times and readings.
+Called by `backend.store.workers.shown`. Pure: the caller brings times and readings.
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from backend.store.runs import pins, runs, views
+from backend.store.runs import pins, runs, shown
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Checkpoint
 from tests import processes
@@ -49,7 +49,7 @@ def test_best_last_and_pinned_checkpoints_outlive_the_next_ones(floor: Floor) ->
     assert floor.events(run_id, "alert") == []
     # What is shipped, and what one goes on from, is what was best.
     with floor.database.read() as session:
-        assert views.one(session, run_id).best_checkpoint_step == 1
+        assert shown.one(session, run_id).best_checkpoint_step == 1
     (model,) = floor.rows(select(Model).where(Model.run_id == run_id))
     assert model.step == 1
 

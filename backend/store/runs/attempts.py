@@ -1,6 +1,6 @@
 """When the newest attempts of runs began.
 
-Called by `backend.store.runs.views`.
+Called by `backend.store.runs.shown`.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Checkpoints a run has written.
 
 The worker's relay adds and drops them inside its fenced transaction; checkpoint sharing notes which
-are in the artifact store. `store.runs.views` shows them, `store.runs.pins` keeps some of them.
+are in the artifact store. `store.runs.shown` shows them, `store.runs.pins` keeps some of them.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

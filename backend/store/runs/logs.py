@@ -1,7 +1,7 @@
 """Lines the trainer printed.
 
 Appended by the worker's relay inside its fenced transaction, which bounds number and length;
-`store.runs.views` shows them.
+`store.runs.shown` shows them.
 """
 
 from collections.abc import Sequence

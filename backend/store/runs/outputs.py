@@ -1,7 +1,7 @@
 """Files a run has left in the artifact store: those of its model, or what it was answered.
 
 Called by `worker.run_directory.intake` in the transaction that ends a run, and by
-`store.models.registry` before another run loads them; `store.runs.views` shows them, and
+`store.models.registry` before another run loads them; `store.runs.shown` shows them, and
 `backend.api.answers` sends the answers.
 """
 

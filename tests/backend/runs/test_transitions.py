@@ -11,7 +11,7 @@ from backend.domain.run_state import Verb
 from backend.errors import Conflict
 from backend.schemas.vocabulary import RunState, StopReason
 from backend.store.db import Database
-from backend.store.runs import events, runs, views
+from backend.store.runs import events, runs, shown
 from backend.store.runs.events import NewEvent
 from backend.store.runs.runs import NewRun
 from tests.backend.runs.conftest import AT, Seed
@@ -68,7 +68,7 @@ def test_the_newest_attempt_began_when_its_trainer_did(database: Database, seed:
 
     def began() -> datetime | None:
         with database.read() as session:
-            return views.one(session, run_id).attempt_started_at
+            return shown.one(session, run_id).attempt_started_at
 
     def begin(attempt: int, hours: int, *, has_trainer: bool) -> datetime:
         at = AT + timedelta(hours=hours)
