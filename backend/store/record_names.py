@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
-from backend.domain.seeds.records import ids_in
+from backend.domain.seeds.named_ids import ids_in
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 from backend.store.tables.people import User

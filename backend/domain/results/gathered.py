@@ -22,7 +22,7 @@ from backend.domain.results.measurements import (
 )
 from backend.domain.results.rows import Row, rows_of
 from backend.domain.results.words import first_of
-from backend.domain.seeds.records import called
+from backend.domain.seeds.named_ids import called
 from backend.plural import plural
 from backend.schemas.vocabulary import Method
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from backend.domain.seeds.draws import Draw
 from backend.domain.seeds.groups import differences
-from backend.domain.seeds.records import with_names
+from backend.domain.seeds.named_ids import with_names
 from backend.domain.verdict.words import as_set
 from backend.schemas.vocabulary import Method
 

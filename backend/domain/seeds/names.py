@@ -8,7 +8,7 @@ from typing import Any
 
 from backend.domain.dotted_path import value_at
 from backend.domain.seeds.groups import WITHOUT_EFFECT, group_differences, without_seed
-from backend.domain.seeds.records import with_names
+from backend.domain.seeds.named_ids import with_names
 from backend.schemas.vocabulary import Method
 
 # Sections whose settings nobody takes for those of another.

@@ -16,7 +16,7 @@ from backend.domain.results.measurements import key_of
 from backend.domain.seeds import groups as seeds
 from backend.domain.seeds.compared import Measure, compared, deciding_metric
 from backend.domain.seeds.draws import counted
-from backend.domain.seeds.records import called
+from backend.domain.seeds.named_ids import called
 from backend.domain.verdict.gold import gold_metrics
 from backend.schemas.metrics.seeds import SeedGroups, SeedValue
 from backend.schemas.vocabulary import Method, RunState

@@ -10,8 +10,8 @@ from backend.domain.results.markdown import markdown_of
 from backend.domain.results.measurements import MeasuredRun
 from backend.domain.results.tables import results
 from backend.domain.seeds.draws import Draw
+from backend.domain.seeds.named_ids import called, ids_in, with_names
 from backend.domain.seeds.names import names_of
-from backend.domain.seeds.records import called, ids_in, with_names
 from backend.schemas.metrics.results import ResultsAnswer
 from backend.schemas.vocabulary import RunState
 from tests.backend.results.plain_runs import (
