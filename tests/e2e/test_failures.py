@@ -55,6 +55,24 @@ def test_a_failed_run_says_why_what_to_do_and_goes_on_from_its_checkpoint(
     expect(page.get_by_role("link", name="Open the trained model (step 70)")).to_be_visible()
 
 
+def test_what_a_failure_advises_stands_in_the_form_of_its_clone(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Advised")
+    run = workshop.start_behaving(project, steps=9, exit=3, checkpoint_every=0)
+    workshop.wait_for_run(run, "failed")
+    page = open_page(f"/projects/{project}/runs/{run}")
+    panel = page.get_by_role("region", name="Why the run ended")
+
+    panel.get_by_role("link", name="Clone with these values").click()
+
+    summary = page.get_by_role("complementary", name="Summary")
+    expect(summary).to_contain_text(re.compile(r"micro_batch_tokens.*2048", re.DOTALL))
+    page.get_by_role("button", name="JSON", exact=True).click()
+    text = page.get_by_label("Keys that are missing here take their default")
+    expect(text).to_have_value(re.compile(r'"micro_batch_tokens": 2048'))
+
+
 def test_a_crashed_run_without_a_checkpoint_begins_again(
     workshop: Workshop, open_page: OpenPage
 ) -> None:

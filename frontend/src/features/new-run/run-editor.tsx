@@ -23,13 +23,7 @@ import { LabelFields, labelsOf, type Labels } from "./labels";
 import { startRun } from "./start-run";
 import { StartChoice, defaultPreset } from "./start-choice";
 import { Summary } from "./summary";
-import {
-  useDraft,
-  useValidation,
-  type Draft,
-  type AddressReferences,
-  type Start,
-} from "./use-draft";
+import { useDraft, useValidation, type Draft, type Given, type Start } from "./use-draft";
 
 export interface FormInputs extends Candidates {
   readonly methods: readonly Method[];
@@ -42,7 +36,15 @@ export interface FormInputs extends Candidates {
 }
 
 /** What the address says besides references. */
-const OWN_PARAMETERS = new Set(["method", "preset", "from", "step", "view", "experiment"]);
+const OWN_PARAMETERS = new Set([
+  "method",
+  "preset",
+  "from",
+  "step",
+  "view",
+  "experiment",
+  "advised",
+]);
 
 /** Where the address says to begin; null where there is no method. */
 function firstStart(inputs: FormInputs, search: URLSearchParams): Start | null {
@@ -73,16 +75,15 @@ export function RunEditor({ projectId, inputs }: { projectId: string; inputs: Fo
         This installation has no methods.
       </Empty>
     );
-  const given = [...search].filter(([path]) => !OWN_PARAMETERS.has(path));
+  const changes = search.has("advised") ? inputs.parent?.error?.changes : undefined;
+  const given = {
+    references: [...search].filter(([path]) => !OWN_PARAMETERS.has(path)),
+    advised: (changes ?? {}) as JsonObject,
+  };
   return <Form projectId={projectId} inputs={inputs} first={start} given={given} />;
 }
 
-function Form(props: {
-  projectId: string;
-  inputs: FormInputs;
-  first: Start;
-  given: AddressReferences;
-}) {
+function Form(props: { projectId: string; inputs: FormInputs; first: Start; given: Given }) {
   const { projectId, inputs } = props;
   const { search, change, set } = useAddress();
   const draft = useDraft(props.first, props.given, inputs);

@@ -23,23 +23,32 @@ interface State {
   readonly config: JsonObject;
 }
 
-/** References that an address names by their path: `?model=ID&reward.terms.0.model=ID`. */
-export type AddressReferences = readonly (readonly [string, string])[];
+/** What an address says of the first config. */
+export interface Given {
+  /** References by their path: `?model=ID&reward.terms.0.model=ID`. */
+  readonly references: readonly (readonly [string, string])[];
+  /** Values by dotted path that the parent's failure advises: `?from=ID&advised`. */
+  readonly advised: JsonObject;
+}
 
-function stateOf(
-  start: Start,
-  chosen: JsonObject,
-  candidates: Candidates,
-  given: AddressReferences = [],
-): State {
+const NOTHING: Given = { references: [], advised: {} };
+
+function stateOf(start: Start, chosen: JsonObject, candidates: Candidates, given = NOTHING): State {
   const preset = start.method.presets.find(({ name }) => name === start.preset);
   const values = (start.parent?.config ?? preset?.config ?? {}) as JsonObject;
   const begin = initialConfig(start.method, values, chosen, candidates);
-  const origin = given.reduce((config, [path, id]) => changed(config, path, { id }), begin);
-  return { start, origin, config: origin };
+  const origin = given.references.reduce(
+    (config, [path, id]) => changed(config, path, { id }),
+    begin,
+  );
+  const config = Object.entries(given.advised).reduce(
+    (here, [path, value]) => changed(here, path, value),
+    origin,
+  );
+  return { start, origin, config };
 }
 
-export function useDraft(first: Start, given: AddressReferences, candidates: Candidates) {
+export function useDraft(first: Start, given: Given, candidates: Candidates) {
   const [state, setState] = useState(() => stateOf(first, {}, candidates, given));
   const [before, setBefore] = useState<State | null>(null);
   return {

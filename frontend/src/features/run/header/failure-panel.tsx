@@ -162,12 +162,26 @@ function Message({ error }: { error: RunError }) {
   );
 }
 
-function Changes({ changes }: { changes: RunError["changes"] }) {
-  const lines = Object.entries(changes).map(([path, value]) => `${path} = ${String(value)}`);
+/** Only a time limit is counted from the checkpoint; other changes may not fit one. */
+function addressOfClone(run: Run, error: RunError): string {
+  const step = error.cause === "timeout" && run.pruned_at === null ? run.checkpoint_step : null;
+  const from = step === null ? run.id : `${run.id}&step=${step}`;
+  return `/projects/${run.project_id}/runs/new?from=${from}&advised`;
+}
+
+function Changes({ run, error }: { run: Run; error: RunError }) {
+  const mayChange = useMayChange(run.project_id);
+  const lines = Object.entries(error.changes).map(([path, value]) => `${path} = ${String(value)}`);
   if (lines.length === 0) return null;
   return (
     <p className="small muted">
       Suggested values for a clone: <code className="mono">{lines.join(", ")}</code>
+      {mayChange && (
+        <>
+          {" "}
+          <Link to={addressOfClone(run, error)}>Clone with these values</Link>
+        </>
+      )}
     </p>
   );
 }
@@ -210,7 +224,7 @@ export function FailurePanel({ run }: { run: Run }) {
           <Sentence text={error.advice} />
         </b>
       </p>
-      <Changes changes={error.changes} />
+      <Changes run={run} error={error} />
       <Resume run={run} />
       {failed}
       {end !== undefined && <Evidence end={end} />}
