@@ -112,12 +112,13 @@ class Children:
         doing: str,
         told: Callable[[Message], None] = lambda message: None,
         beside: Callable[[Child], Coroutine[Any, Any, None]] | None = None,
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> Message:
         """Give a child an order, and return its last word.
 
-        `told` gets each message before the last one; `beside` runs while the child works. Whoever
-        is cancelled kills the child. Raises Unavailable if the child that was `doing` it ended
-        before it was done.
+        `told` gets each message before the last one; `beside` runs while the child works; no second
+        child is asked unless `is_wanted`. Whoever is cancelled kills the child. Raises Unavailable
+        if the child that was `doing` it ended before it was done.
         """
         has_begun = False
 
@@ -135,7 +136,7 @@ class Children:
                 return last
             how = await anyio.to_thread.run_sync(child.end)
             # One that had nothing to do for long, or keeps much memory, may end while it is asked.
-            if has_begun:
+            if has_begun or not is_wanted():
                 break
         raise Unavailable(
             f"the process that {doing} ended with {how}",
@@ -151,10 +152,12 @@ async def _talk(
     beside: Callable[[Child], Coroutine[Any, Any, None]] | None,
 ) -> Message | None:
     """The child's last word; None if it ended without one."""
-    with suppress(OSError):
-        await child.send({"begin": order})
-    other = None if beside is None else asyncio.create_task(beside(child))
+    other: asyncio.Task[None] | None = None
     try:
+        with suppress(OSError):
+            await child.send({"begin": order})
+        if beside is not None:
+            other = asyncio.create_task(beside(child))
         while (message := await child.receive()) is not None:
             if message.keys() & LAST:
                 return message

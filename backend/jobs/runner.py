@@ -365,7 +365,11 @@ class Jobs:
         }
         try:
             return await self._children.ask(
-                order, doing="did this job", told=job.hear, beside=partial(_stop_child, job)
+                order,
+                doing="did this job",
+                told=job.hear,
+                beside=partial(_stop_child, job),
+                is_wanted=lambda: not job.is_stopped.is_set(),
             )
         except Unavailable:
             if job.is_stopped.is_set():
