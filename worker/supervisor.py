@@ -82,8 +82,7 @@ class Supervisor:
             on_beat=self._pass_beat_on,
         )
         self._cancellation = Cancellation(this_worker.wait, self._leave_if_called_off)
-        resumed = None if run.from_start else run.checkpoint_step
-        self._first_step = resumed or run.parent_step or 0
+        self._first_step = 0
         self._ran_s = 0.0
         self._fields = {"run_id": run.id, "attempt": claim.attempt}
 
@@ -178,6 +177,7 @@ class Supervisor:
             self._this_worker, self._claim, self._run, self._directory, self._cancellation
         )
         preparation.find_progress()
+        self._first_step = max(self._directory.checkpoint_steps(), default=0)
         patiently(self._relay.carry_logs_left_behind, self._this_worker.wait)
         preparation.write_inputs()
 

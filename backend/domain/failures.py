@@ -35,7 +35,8 @@ SENTENCES: dict[FailureCause, str] = {
     C.UNEXPLAINED: "The trainer ended without reporting why.",
 }
 
-# Phases in which a model reads what is there, without a gradient.
+# Phases in which a model reads what is there, without a gradient. The evaluation of a policy
+# samples first.
 _READING_PHASES = frozenset({"reward", "logprob", "reference", "evaluation"})
 # The trainer's own sampler decodes so many responses together, however many a step has
 # (`worker.trainer.sampling.decoding.MAX_ROWS`).
@@ -54,7 +55,7 @@ class Facts:
     steps: int = 0
     # Where this attempt began, and how long it took.
     first_step: int = 0
-    # The last checkpoint that the run itself has written.
+    # The last checkpoint that the run has, be it the one that it began with.
     checkpoint_step: int | None = None
     ran_s: float = 0.0
     disk_free_bytes: int | None = None
@@ -99,7 +100,10 @@ def after_crash(crashes: int, checkpoint_step: int | None) -> str:
 def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:
     is_sampler = config.get("method") in SAMPLERS
     is_sampling = facts.phase == "rollout" or (is_sampler and facts.phase not in _READING_PHASES)
-    found = _fewer_rows(config) if is_sampling else _smaller_passes(config)
+    if facts.phase == "evaluation" and value_at(config, "rollout.max_new_tokens"):
+        found = _joined(_half_of_longest(config), _smaller_passes(config))
+    else:
+        found = _fewer_rows(config) if is_sampling else _smaller_passes(config)
     if found is not None:
         return found
     has_gradients = not (is_sampling or is_sampler or facts.phase in _READING_PHASES)
@@ -111,6 +115,12 @@ def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:
     return Advice("Use a smaller model, shorter records or a machine with more memory.")
 
 
+def _joined(*several: Advice | None) -> Advice | None:
+    given = [one for one in several if one is not None]
+    changes = {path: value for one in given for path, value in one.changes.items()}
+    return Advice(" ".join(one.text for one in given), changes) if given else None
+
+
 def _fewer_rows(config: Mapping[str, Any]) -> Advice | None:
     """Sample fewer responses at once where a step has few, else shorter ones."""
     if config.get("method") in SAMPLERS:
@@ -118,24 +128,22 @@ def _fewer_rows(config: Mapping[str, Any]) -> Advice | None:
     prompts = _number(config, "rollout.prompts_per_step") or 0
     rows = prompts * (_number(config, "rollout.samples_per_prompt") or 1)
     fewer = _halved(config, "rollout.prompts_per_step") if rows < 2 * _ROWS else None
-    return fewer or _half_of_longest(config)
+    return fewer or _halved(config, "rollout.max_new_tokens")
 
 
 def _half_of_longest(config: Mapping[str, Any]) -> Advice | None:
     """Halve the longest responses: those of the rollout or of an evaluation set."""
     longest = max(
-        ((one.get("max_new_tokens") or 0, one["name"]) for one in _evaluation_sets(config)),
+        (
+            (one.get("max_new_tokens") or 0, one["name"])
+            for one in config.get("evaluation_sets") or []
+        ),
         default=(0, ""),
     )
     if longest[0] <= (_number(config, "rollout.max_new_tokens") or 0):
         return _halved(config, "rollout.max_new_tokens")
     tokens, name = longest
     return Advice(f"Lower max_new_tokens of evaluation set {name} from {tokens} to {tokens // 2}.")
-
-
-def _evaluation_sets(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What an evaluate run samples besides its own prompts; others do not in this phase."""
-    return config.get("evaluation_sets") or [] if config.get("method") in SAMPLERS else []
 
 
 def _smaller_passes(config: Mapping[str, Any]) -> Advice | None:

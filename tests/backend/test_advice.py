@@ -55,6 +55,29 @@ def test_less_memory_is_half_of_what_memory_grew_with(
     assert advice.text == f"Lower {path} from {2 * value} to {value}."
 
 
+def test_an_evaluation_of_a_policy_samples_and_then_reads() -> None:
+    long = {"name": "long", "max_new_tokens": 2048}
+    config = POLICY | {"evaluation_sets": [long]}
+
+    of_its_own = advise(C.OUT_OF_MEMORY, POLICY, Facts(phase="evaluation"))
+    of_a_set = advise(C.OUT_OF_MEMORY, config, Facts(phase="evaluation"))
+    of_records = advise(C.OUT_OF_MEMORY, SFT, Facts(phase="evaluation"))
+
+    assert of_its_own is not None
+    assert of_its_own.text == (
+        "Lower rollout.max_new_tokens from 512 to 256. "
+        "Lower optim.micro_batch_tokens from 4096 to 2048."
+    )
+    assert of_its_own.changes == {
+        "rollout.max_new_tokens": 256,
+        "optim.micro_batch_tokens": 2048,
+    }
+    assert of_a_set is not None
+    assert of_a_set.text.startswith("Lower max_new_tokens of evaluation set long from 2048 to 1024")
+    assert of_records is not None
+    assert of_records.changes == {"optim.micro_batch_tokens": 2048}
+
+
 def test_where_no_tokens_can_be_halved_blocks_are_computed_again() -> None:
     advice = advise(C.OUT_OF_MEMORY, SFT | FEW_TOKENS, Facts(phase="update"))
 
