@@ -72,6 +72,9 @@ def run(options: argparse.Namespace) -> str:
     except FileExistsError as error:
         raise Refused(f"{options.output} exists already; name a new file") from error
     except OSError as error:
+        if error.filename is None:
+            place = options.output or "standard output"
+            raise Refused(f"{place} cannot be written: {error.strerror}") from error
         raise Refused(
             f"{error.filename} cannot be opened: {error.strerror}; name another file"
         ) from error

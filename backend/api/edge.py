@@ -141,6 +141,7 @@ class Edge:
             message = await receive()
             seen += len(message.get("body", b""))
             if seen > self.body_limit:
+                # Not TooLarge: FastAPI takes any other error while it reads for bad JSON.
                 raise HTTPException(413, self._too_large())
             return message
 

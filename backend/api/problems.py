@@ -43,7 +43,6 @@ _MEMBER = re.compile(r"<\w+\.\w+: ('\w+')>")
 _ADVICE = {
     404: "Look the address up in /api/v1/openapi.json.",
     405: "Look the methods of this address up in /api/v1/openapi.json.",
-    # Not TooLarge: FastAPI takes any other error while it reads for a mistake in the JSON.
     413: SEND_LESS,
 }
 

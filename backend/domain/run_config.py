@@ -37,7 +37,8 @@ _ALSO_CALLED = {
     "dataset": "prompts",
 }
 _REFERENCE_KEYS = frozenset({"id", "hub_id", "path"})
-_DISCRIMINATORS = ("method", "kind")
+# What there is to choose from, by the key that chooses.
+_CHOICES = {"method": tuple(METHODS), "kind": tuple(REWARD_TERMS)}
 
 
 def problems_of(error: ValidationError, config: Mapping[str, Any]) -> list[ConfigProblem]:
@@ -63,10 +64,6 @@ def _problem(found: Any, config: Mapping[str, Any], known: Sequence[str]) -> Con
     if found["type"] == "missing":
         message = f"{path} is missing"
     return ConfigProblem(path=path, message=message)
-
-
-# What there is to choose from, by the key that chooses.
-_CHOICES = {"method": tuple(METHODS), "kind": tuple(REWARD_TERMS)}
 
 
 def _unlike(section: Any, word: str) -> str:
@@ -136,7 +133,7 @@ def _path(loc: Sequence[int | str], config: Any) -> str:
 
 
 def _tags(section: Mapping[str, Any]) -> list[Any]:
-    return [section[word] for word in _DISCRIMINATORS if word in section]
+    return [section[word] for word in _CHOICES if word in section]
 
 
 def _inside(value: Any, part: int | str) -> Any:

@@ -29,7 +29,7 @@ def decode(file: IO[bytes]) -> Iterator[tuple[int, object, str | None]]:
         for row in reader:
             lines.begin_row()
             if None in row:
-                yield reader.line_num, None, _too_many(row)
+                yield reader.line_num, None, _too_many(row, len(reader.fieldnames or ()))
             else:
                 yield reader.line_num, _cells(row), None
     except csv.Error as error:
@@ -40,8 +40,7 @@ def decode(file: IO[bytes]) -> Iterator[tuple[int, object, str | None]]:
         text.detach()
 
 
-def _too_many(row: dict[Any, Any]) -> str:
-    of_header = len(row) - 1
+def _too_many(row: dict[Any, Any], of_header: int) -> str:
     return (
         f"the row has {of_header + len(row[None])} cells, but the header has {of_header}; put "
         "cells that hold commas in quotation marks"

@@ -21,6 +21,7 @@ from anyio.to_thread import run_sync
 
 from backend.errors import NoSpace, TooLarge
 from backend.machine import disk_errors, disk_space
+from backend.schemas.numbers import gb
 from backend.uploads import limits
 
 # Written, hashed and checked against the free disk in one go.
@@ -47,8 +48,8 @@ def require_space(folder: Path, min_free_bytes: int) -> None:
     space = disk_space.look_at(folder, min_free_bytes)
     if space.is_low:
         raise NoSpace(
-            f"the disk of the service has {space.free_bytes / 1e9:.2f} GB free; it keeps "
-            f"{min_free_bytes / 1e9:g} GB free (PODIUM_MIN_FREE_GB)",
+            f"the disk of the service has {gb(space.free_bytes)} free; it keeps "
+            f"{gb(min_free_bytes)} free (PODIUM_MIN_FREE_GB)",
             advice="Free some disk space (`podium prune`), then send the file again.",
         )
 

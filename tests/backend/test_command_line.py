@@ -19,7 +19,7 @@ from backend.settings import Settings, wrong_settings
 from backend.store.db import Database
 from backend.store.people import audit, users
 from backend.store.revision import head_revision
-from backend.store.tables.access import SignInToken
+from backend.store.tables.credentials import SignInToken
 from backend.store.tables.models import Model
 from backend.store.tables.people import User
 from backend.traces.heads import Heads

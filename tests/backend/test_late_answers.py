@@ -164,7 +164,7 @@ def test_who_has_sent_too_many_late_answers_is_sent_on(database: Database) -> No
         crowd.judge(0, mine, LATER, comment="one more", revise=True)
 
     assert refused.value.advice == (
-        "This comparison is complete and takes no more judgments of yours. Request another "
+        "Others have taken this comparison, so yours does not count now. Request another "
         "assignment."
     )
 

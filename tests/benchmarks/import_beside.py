@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import func, select
 
 from backend.store import visibility
-from backend.store.data import assignments, imports, projects, prompts
+from backend.store.data import candidates, imports, projects, prompts
 from backend.store.data.import_rows import NewImport
 from backend.store.paging import Page
 from backend.store.tables.data import Prompt
@@ -154,7 +154,7 @@ def _memory(memory: Memory) -> str:
 QUERIES: dict[str, Callable[[Any, Site], object]] = {
     "page of prompts": lambda session, site: prompts.listing(session, site.project, Page()),
     "counts of a project": lambda session, site: projects.get(session, site.project),
-    "next comparison": lambda session, site: assignments._next(session, site.project, "u", AT),
+    "next comparison": lambda session, site: candidates.next_for(session, site.project, "u", AT),
     "all prompts": lambda session, site: session.execute(
         select(func.sum(func.length(Prompt.content_sha256))).where(
             Prompt.project_id == site.project

@@ -131,7 +131,7 @@ def test_a_kill_by_the_kernel_is_told_from_kills_by_others(
 
     assert failure is not None
     assert failure.cause == cause
-    assert ("its peak memory was 3.00 GB" in failure.message) == (cause == "out_of_memory")
+    assert ("its peak memory was 3.0 GB" in failure.message) == (cause == "out_of_memory")
 
 
 def test_what_the_trainer_says_goes_before_what_we_usually_say() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from backend.domain.failures import SENTENCES, cause_of
 from backend.domain.run_state import state_asked_for
+from backend.schemas.numbers import gb
 from backend.schemas.run_directory.events import ExitReport
 from backend.schemas.vocabulary import ExitCode, FailureCause, RunState, StopReason
 from worker.process.trainer_process import Ended, Used
@@ -161,10 +162,9 @@ def _unexplained(how: str) -> Failure:
 
 def _killed(by: signal.Signals, used: Used | None) -> Failure:
     if by == signal.SIGKILL and used is not None and used.is_oom_kill:
-        size = f"{used.peak_rss_bytes / 1e9:.2f} GB"
         how = (
             "The kernel killed the trainer (SIGKILL) because memory ran out; its peak memory was "
-            f"{size}."
+            f"{gb(used.peak_rss_bytes)}."
         )
         return replace(_BY_CODE[ExitCode.OUT_OF_MEMORY], message=how)
     advice = "Read the last lines of the log."

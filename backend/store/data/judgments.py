@@ -120,9 +120,9 @@ def _with_room(reviews: Sequence[Any], reason: ReviewReason) -> int:
     return len(reviews)
 
 
-# A judgment that came late cannot be revised: none of its author counts.
+# Whoever came late has no judgment that counts, so there is none to revise.
 _FULL = {
-    ReviewReason.LATE: "This comparison is complete and takes no more judgments of yours. Request "
+    ReviewReason.LATE: "Others have taken this comparison, so yours does not count now. Request "
     "another assignment.",
     ReviewReason.DIFFERS: "Reopen the comparison to change your judgment (API: `revise: true`).",
 }

@@ -321,10 +321,12 @@ def tell_statistics_anew(run: Run) -> None:
     """Say that a run whose reward differs from its checkpoint's learns its scale anew."""
     run.events.alert(
         "statistics_anew",
-        "The reward terms, their weights or the over-long penalty differ from those of the "
-        "checkpoint, so the mean and standard deviation of reward.normalize running start again: "
-        "the first rewards are on another scale than those of the parent.",
+        "The reward terms, their weights or the over-long penalty (its settings or "
+        "rollout.max_new_tokens) differ from those of the checkpoint, so the mean and standard "
+        "deviation of reward.normalize running start again: the first rewards are on another "
+        "scale than those of the parent.",
         level="info",
+        step=run.first_step,
     )
 
 
