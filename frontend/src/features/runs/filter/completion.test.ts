@@ -12,7 +12,7 @@ const keys: RunKeys = {
   fields: [
     { name: "state", about: "where it stands", operators: [":", "!="], choices: ["queued", "running"] },
     { name: "verdict", about: "its verdict", operators: [":", "!="], choices: [
-      "stalled", "inflated", "collapsed", "at_chance", "worse", "hacked",
+      "stalled", "inflated", "collapsed", "at_chance", "worse", "hacked", "truncated",
     ] },
     { name: "tag", about: "a tag", operators: [":", "!=", "~"], choices: [] },
     { name: "step", about: "the step", operators: number, choices: [] },
@@ -49,6 +49,9 @@ describe("what is offered", () => {
     ["verdict:CLEAR", ["stalled"]],
     ["verdict:infl", ["inflated", "hacked"]],
     ["verdict:inflated", []],
+    ["verdict:Inflated", []],
+    ["verdict:any", []],
+    ["verdict:trunc", ["truncated"]],
     ["verdict!=not", ["at_chance"]],
     ["config.kl.coef>", []],
     ['"a state:', []],
@@ -112,6 +115,9 @@ it.each([
   ["state:running ", true],
   ["state:runn", false],
   ["verdict:worse", true],
+  ["verdict:any", true],
+  ["verdict:Inflated", true],
+  ["verdict:many", false],
   ["sta", false],
   ["state:running config.k", false],
   ["baseline", true],

@@ -114,8 +114,14 @@ function valuesLike(key: string, operator: string, part: string, known: Known): 
   }));
   const bare = part.replace(/^"/, "");
   const written = ranked(bare, [...values, ...special], ({ insert }) => insert.replace(/^"/, ""));
-  return said.includes(bare) ? written : [...written, ...meaning(bare, values, written)];
+  const isWhole = [...said, ...special.map(({ insert }) => insert)].some((one) =>
+    isSame(one, bare),
+  );
+  return isWhole ? written : [...written, ...meaning(bare, values, written)];
 }
+
+/** The server reads values in any case, too. */
+const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
 
 /** Values that are not written so, but mean it: "clear" finds the verdict "no clear change". */
 function meaning(part: string, values: Suggestion[], found: readonly Suggestion[]): Suggestion[] {
