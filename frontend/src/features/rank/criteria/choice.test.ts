@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { move, start, type Ranking } from "../ranking/ranking";
+import { move, start, wordsOf, type Ranking } from "../ranking/ranking";
 import { wordsOfDecision, wordsOfChoice } from "./choice";
 
 const after = (ranking: Ranking, ...cards: number[]) =>
@@ -31,7 +31,9 @@ it("tells of more responses which are ranked next, selected and tied", () => {
   expect(wordsOfChoice(ranking, 1)).toBe("Select B");
   const tying = move(ranking, { kind: "tie" });
   expect(wordsOfChoice(tying, 0)).toBe("Tie A with B");
-  expect(wordsOfChoice(tying, 1)).toBe("Select B");
+  expect(wordsOfChoice(tying, 1)).toBe("No tie with B");
+  expect(wordsOf(after(tying, 1))).toBe("B");
+  expect(after(tying, 1).isTying).toBe(false);
 });
 
 it("tells of the tie and of all bad, too, that they say all of two responses", () => {

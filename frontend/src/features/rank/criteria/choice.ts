@@ -15,7 +15,7 @@ export function wordsOfChoice(ranking: Ranking, card: number): string {
   const decision = wordsOfDecision(`${letter} is better`, ranking, { kind: "letter", card });
   if (decision !== null) return decision;
   const last = ranking.order.at(-1);
-  if (ranking.isTying && last !== undefined && last !== card)
-    return `Tie ${letter} with ${letterOf(last)}`;
+  if (ranking.isTying && last !== undefined)
+    return last === card ? `No tie with ${letter}` : `Tie ${letter} with ${letterOf(last)}`;
   return tierOf(ranking, card) < 0 ? `Rank ${letter} next` : `Select ${letter}`;
 }
