@@ -262,3 +262,17 @@ it("says of two responses on the card and in the bar that the choice submits", (
   press("Submit");
   expect(heard()).toBe("Choose the better response or the tie: that submits.");
 });
+
+const inSheet = (action: string) =>
+  ground.querySelector(`.sheet [data-action="${action}"] .grow`)?.textContent;
+
+it.each([
+  ["of two responses", assignment(2), "All bad: submit"],
+  ["under a criterion", assignment(2, "helpful", "harmless"), "All bad: next criterion"],
+  ["of more", assignment(3), "All bad"],
+])("says on the sheet of small screens, too, where All bad leads: %s", (_, shown, words) => {
+  show(shown);
+  press("More");
+  expect(inSheet("all_bad")).toBe(words);
+  expect(inSheet("cannot_judge")).toBe("Cannot judge");
+});

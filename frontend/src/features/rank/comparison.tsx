@@ -229,6 +229,7 @@ export function Comparison(props: ComparisonProps) {
       )}
       {open === "more" && (
         <Sheet
+          ranking={ranking}
           canSkip={props.onSkip !== null}
           isOn={isOn}
           onCommand={run}

@@ -11,10 +11,11 @@ import {
   type RefObject,
 } from "react";
 
+import { isNowhere } from "@/components/focus/is-nowhere";
 import { Icon, type IconName } from "@/components/icons";
 import { useHasSingleLetters } from "@/lib/shortcuts/single-letter";
 
-import { wordsOfChoice, wordsOfDecision } from "./criteria/choice";
+import { wordsOfChoice, wordsOfCommand } from "./criteria/choice";
 import { CriterionSteps } from "./criteria/criterion-steps";
 import { nextStep } from "./criteria/steps";
 import type { Dragging, DragHandlers } from "./drag";
@@ -172,12 +173,6 @@ const ADJUSTMENTS: readonly { name: string; action: Action; icon: IconName }[] =
   { name: "Unrank", action: "take_back", icon: "close" },
 ];
 
-/** What a button is called that says all of two responses. */
-function decision(ranking: Ranking, name: string, action: Action): string | null {
-  const command = COMMANDS[action];
-  return command.kind === "move" ? wordsOfDecision(name, ranking, command.move) : null;
-}
-
 /**
  * What the keys do with the selected response, by mouse and touch. A button that can do nothing now is
  * not disabled, here and below: it would lose the focus of who has just pressed it.
@@ -192,7 +187,7 @@ function Adjustments({ ranking, onCommand }: Pick<PodiumBarProps, "ranking" | "o
   return (
     <div className="adjust" role="group" aria-label="The selected response">
       {ADJUSTMENTS.map(({ name, action, icon }) => {
-        const words = decision(ranking, name, action) ?? `${name}${selected}`;
+        const words = wordsOfCommand(name, ranking, COMMANDS[action]) ?? `${name}${selected}`;
         return (
           <button
             type="button"
@@ -220,8 +215,7 @@ function useKeptFocus(bar: RefObject<HTMLDivElement | null>): void {
   const focused = useRef<Element | null>(null);
   useLayoutEffect(() => {
     const before = focused.current;
-    const isNowhere = document.activeElement === null || document.activeElement === document.body;
-    if (before instanceof HTMLElement && !before.isConnected && isNowhere) {
+    if (before instanceof HTMLElement && !before.isConnected && isNowhere()) {
       const letter = before.dataset["chip"];
       const chip = bar.current?.querySelector<HTMLElement>(`[data-chip="${letter}"]`);
       (chip ?? bar.current)?.focus({ preventScroll: true });
@@ -271,7 +265,7 @@ export function PodiumBar(props: PodiumBarProps) {
             type="button"
             key={label}
             className="btn ghost verdict"
-            title={decision(ranking, label, action) ?? undefined}
+            title={wordsOfCommand(label, ranking, COMMANDS[action]) ?? undefined}
             aria-pressed={isOn(COMMANDS[action])}
             onClick={() => onCommand(COMMANDS[action])}
           >

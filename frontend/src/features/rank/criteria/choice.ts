@@ -1,4 +1,5 @@
 /** What a button of a ranking does, in words: of two responses one button says all. */
+import type { Command } from "../keys/keys";
 import { decided, letterOf, tierOf, type Move, type Ranking } from "../ranking/ranking";
 import { nextStep } from "./steps";
 
@@ -8,6 +9,10 @@ export function wordsOfDecision(words: string, ranking: Ranking, move: Move): st
   if (final === null) return null;
   return `${words}: ${nextStep(final) === null ? "submit" : "next criterion"}`;
 }
+
+/** The same of a command, which may be no move. */
+export const wordsOfCommand = (words: string, ranking: Ranking, command: Command): string | null =>
+  command.kind === "move" ? wordsOfDecision(words, ranking, command.move) : null;
 
 /** What the button with a response's letter does. */
 export function wordsOfChoice(ranking: Ranking, card: number): string {

@@ -4,10 +4,12 @@ import "./tools.css";
 import { Dialog } from "@/components/dialog";
 import { Icon, type IconName } from "@/components/icons";
 
+import { wordsOfCommand } from "../criteria/choice";
 import { Hint } from "../keys/hint";
 import { useWithKey } from "../keys/labels";
 import type { Action } from "../keys/keymap";
 import { COMMANDS, type Command } from "../keys/keys";
+import type { Ranking } from "../ranking/ranking";
 
 export interface Tool {
   readonly label: string;
@@ -61,8 +63,14 @@ export function Toolbar({ isOn, onCommand }: ToolsProps) {
   );
 }
 
-export function Sheet(props: ToolsProps & { canSkip: boolean; onClose: () => void }) {
-  const { isOn, onCommand, onClose } = props;
+export interface SheetProps extends ToolsProps {
+  readonly ranking: Ranking;
+  readonly canSkip: boolean;
+  readonly onClose: () => void;
+}
+
+export function Sheet(props: SheetProps) {
+  const { ranking, isOn, onCommand, onClose } = props;
   return (
     <Dialog title="More" className="sheet" onClose={onClose}>
       {[...verdicts(props.canSkip), ...TOOLS].map(({ label, action, icon }) => (
@@ -78,7 +86,7 @@ export function Sheet(props: ToolsProps & { canSkip: boolean; onClose: () => voi
           }}
         >
           <Icon name={icon} />
-          <span className="grow">{label}</span>
+          <span className="grow">{wordsOfCommand(label, ranking, COMMANDS[action]) ?? label}</span>
           <Hint action={action} />
         </button>
       ))}
