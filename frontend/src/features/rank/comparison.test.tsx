@@ -263,6 +263,21 @@ it("says of two responses on the card and in the bar that the choice submits", (
   expect(heard()).toBe("Choose the better response or the tie: that submits.");
 });
 
+it.each([
+  [1, "Show all of the prompt, or only its beginning and end (P)"],
+  [3, "Show all of the prompt, or only its last turn (P)"],
+])("tells what a folded prompt shows, of %i turns", (turns, title) => {
+  const shown = assignment(2);
+  const messages = Array.from({ length: turns }, () => ({
+    role: "user" as const,
+    content: "Which?",
+  }));
+  const prompt = { ...shown.comparison.prompt, messages };
+  show({ ...shown, comparison: { ...shown.comparison, prompt } });
+  inOneTask("p");
+  expect(titles()).toContain(title);
+});
+
 const inSheet = (action: string) =>
   ground.querySelector(`.sheet [data-action="${action}"] .grow`)?.textContent;
 

@@ -67,7 +67,9 @@ export function Prompt(props: PromptProps) {
   const { messages, isRaw, isOpen, area } = props;
   const { lines, isCut, hasEnd } = useFold(isOpen, isRaw);
   const withKey = useWithKey();
-  const turns = messages.length > 1 ? plural(messages.length, "turn") : "all";
+  const hasTurns = messages.length > 1;
+  const turns = hasTurns ? plural(messages.length, "turn") : "all";
+  const folded = hasTurns ? "last turn" : "beginning and end";
   return (
     <section
       className={isOpen ? "card prompt open" : "card prompt"}
@@ -95,7 +97,7 @@ export function Prompt(props: PromptProps) {
           type="button"
           className="btn ghost fold"
           aria-expanded={isOpen}
-          title={withKey("Show all of the prompt, or only its last turn", "prompt")}
+          title={withKey(`Show all of the prompt, or only its ${folded}`, "prompt")}
           onClick={props.onToggle}
         >
           <span className="label">{isOpen ? "Fold" : `Show ${turns}`}</span>
