@@ -9,7 +9,7 @@ export function ProgressBar({ run }: { run: Run }) {
   );
 }
 
-function percentOf({ state, progress: { step, steps } }: Run): number {
+export function percentOf({ state, progress: { step, steps } }: Run): number {
   if (state === "succeeded") return 100;
   return steps > 0 ? Math.min(100, (100 * step) / steps) : 0;
 }

@@ -11,6 +11,7 @@ import { Icon, type IconName } from "@/components/icons";
 import { keepFocus } from "@/components/focus/kept-focus";
 import { Pruned } from "@/components/pruned";
 import { Refused } from "@/components/refused";
+import { percentOf } from "@/components/run-list/progress-bar";
 import { timeLeft } from "@/components/run-list/time-left";
 import { NameAndTags } from "@/components/run-edit/name-and-tags";
 import { useMayChange } from "@/components/use-may";
@@ -140,7 +141,6 @@ export function LiveStatus({ status }: { status: StreamStatus }) {
 
 function ProgressLine({ run }: { run: Run }) {
   const { step, steps, phase } = run.progress;
-  const share = steps > 0 ? Math.min(100, (100 * step) / steps) : 0;
   const speed = run.summary["tokens_per_s"];
   const isRunning = run.state === "running";
   const parts = [
@@ -159,7 +159,7 @@ function ProgressLine({ run }: { run: Run }) {
         aria-valuemin={0}
         aria-valuemax={Math.max(1, steps)}
       >
-        <i style={{ width: `${run.state === "succeeded" ? 100 : share}%` }} />
+        <i style={{ width: `${percentOf(run)}%` }} />
       </div>
       <span className="small muted mono nowrap">
         {parts.filter((part) => part !== null).join(" · ") ||
