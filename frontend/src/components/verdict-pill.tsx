@@ -1,7 +1,7 @@
 /** A verdict in a word; one colour per level, as everywhere. */
 import type { RunVerdict } from "@/api/types";
 
-import { VERDICT_WORDS } from "./verdict-words";
+import { VERDICT_WORDS, WORSE_THAN_CHANCE } from "./verdict-words";
 
 export function VerdictPill({
   verdict,
@@ -12,7 +12,7 @@ export function VerdictPill({
   const tone = verdict.level === "none" ? "" : verdict.level;
   return (
     <span className={`pill ${tone}`} title={verdict.sentence}>
-      {isWorse ? "worse than chance" : VERDICT_WORDS[verdict.kind]}
+      {isWorse ? WORSE_THAN_CHANCE : VERDICT_WORDS[verdict.kind]}
     </span>
   );
 }
