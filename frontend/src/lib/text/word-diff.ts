@@ -1,8 +1,5 @@
 /** What differs between two texts, word by word; pure. */
-import { diffArrays } from "diff";
-
-/** In which of the two texts a part stands. */
-type Of = "both" | "first" | "second";
+import { compareLists, type Of, type Run } from "./list-diff";
 
 export interface Part {
   readonly text: string;
@@ -15,7 +12,7 @@ export interface PartsAndRests {
   readonly rests: readonly [first: string, second: string];
 }
 
-/** To find the differences of texts with more changes takes seconds. */
+/** The time that it takes to find changes grows with the square of their number. */
 const MOST_CHANGES = 2000;
 
 /** So many words of each text are compared where the whole has too many changes. */
@@ -23,44 +20,33 @@ export const MOST_WORDS = 2000;
 
 /**
  * Runs that are looked for words one by one, because the time that a segmenter takes grows with the
- * square of the length of its text. No word has a space or one of these marks in it.
+ * square of the length of its text. No word has a space or one of these marks in it. A text without
+ * them is cut every 1,000 characters, so that a change may also mark words at the cuts that follow.
  */
-const RUNS = /\s+|[。，、！？；：]|[^\s。，、！？；：]{1,1000}/gu;
+const RUNS = /\s{1,1000}|[。，、！？；：]|[^\s。，、！？；：]{1,1000}/gu;
 
 /** The parts in order; null where the texts have too little in common. */
 export function compareWords(first: string, second: string): Part[] | null {
-  const runs = compareLists(wordsOf(first), wordsOf(second), MOST_CHANGES);
-  return runs === null ? null : partsOf(runs);
+  return compare(wordsOf(first), wordsOf(second), MOST_CHANGES);
 }
 
 /** The parts in order; where the texts have too little in common, those of their first words. */
 export function compareFirstWords(first: string, second: string): PartsAndRests {
-  const all = compareWords(first, second);
-  if (all !== null) return { parts: all, rests: ["", ""] };
   const [left, right] = [wordsOf(first), wordsOf(second)];
-  const runs = compareLists(left.slice(0, MOST_WORDS), right.slice(0, MOST_WORDS)) ?? [];
+  const all = compare(left, right, MOST_CHANGES);
+  if (all !== null) return { parts: all, rests: ["", ""] };
+  const parts = compare(left.slice(0, MOST_WORDS), right.slice(0, MOST_WORDS)) ?? [];
   const rest = (words: readonly string[]) => words.slice(MOST_WORDS).join("");
-  return { parts: partsOf(runs), rests: [rest(left), rest(right)] };
+  return { parts, rests: [rest(left), rest(right)] };
 }
 
-export interface Run {
-  readonly items: readonly string[];
-  readonly of: Of;
-}
-
-/** Both lists in one, what is gone before what came for it; null where there are more changes. */
-export function compareLists(
+function compare(
   first: readonly string[],
   second: readonly string[],
-  mostChanges = Infinity,
-): Run[] | null {
-  const found = diffArrays([...first], [...second], { maxEditLength: mostChanges });
-  return (
-    found?.map(({ value, added, removed }) => ({
-      items: value,
-      of: added ? "second" : removed ? "first" : "both",
-    })) ?? null
-  );
+  mostChanges?: number,
+): Part[] | null {
+  const runs = compareLists(first, second, mostChanges);
+  return runs === null ? null : partsOf(runs);
 }
 
 /** A word, a space or a punctuation mark each. */

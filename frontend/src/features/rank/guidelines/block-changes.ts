@@ -4,7 +4,8 @@
  * A block is a paragraph, a list or a piece of code: what an empty line ends. Blocks that stay, come
  * or go as a whole are shown as the markdown that they are; of changed ones the words are compared.
  */
-import { compareFirstWords, compareLists, type Part } from "@/lib/text/word-diff";
+import { compareLists } from "@/lib/text/list-diff";
+import { compareFirstWords, type Part } from "@/lib/text/word-diff";
 
 export type Change =
   | { readonly kind: "same" | "added" | "removed"; readonly text: string }
