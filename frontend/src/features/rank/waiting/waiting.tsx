@@ -12,6 +12,7 @@ import { EmptyCard, Failure, Skeleton } from "@/components/states";
 import { useKeys } from "@/lib/shortcuts/use-keys";
 
 import { useKeymap } from "../keys/keymap-store";
+import { useWithKey } from "../keys/labels";
 import { OFFLINE_HELP } from "../leases/offline-button";
 import { useOutbox } from "../outbox/browser-outbox";
 import { commandOf } from "../keys/keys";
@@ -103,6 +104,7 @@ function NextOfManager({ projectId, isUnused }: { projectId: string; isUnused: b
 }
 
 function Actions({ onLook, onReopen, children }: WaitingProps & { children: ReactNode }) {
+  const withKey = useWithKey();
   return (
     <>
       {children}
@@ -110,8 +112,13 @@ function Actions({ onLook, onReopen, children }: WaitingProps & { children: Reac
         Check again
       </button>
       {onReopen !== null && (
-        <button type="button" className="btn ghost" onClick={onReopen}>
-          Reopen last comparison
+        <button
+          type="button"
+          className="btn ghost"
+          title={withKey("Undo", "undo")}
+          onClick={onReopen}
+        >
+          Undo the last judgment
         </button>
       )}
     </>
