@@ -88,13 +88,69 @@ def test_nothing_large_is_tracked() -> None:
     assert large == []
 
 
-def test_every_module_beside_the_trainer_is_kept_free_of_torch() -> None:
+def modules_of(package: str) -> set[str]:
+    """The files and folders of a package, by their dotted names."""
+    folder = ROOT.joinpath(*package.split("."))
+    files = {path.stem for path in folder.glob("[a-z]*.py")}
+    folders = {path.parent.name for path in folder.glob("*/__init__.py")}
+    return {f"{package}.{name}" for name in files | folders}
+
+
+def listed(contract: str, key: str) -> set[str]:
     arrows = configparser.ConfigParser()
     arrows.read(ROOT / ".importlinter")
-    contract = arrows["importlinter:contract:queue-side-is-light"]
-    worker = ROOT / "worker"
-    files = {path.stem for path in worker.glob("[a-z]*.py")}
-    folders = {path.parent.name for path in worker.glob("*/__init__.py")}
+    return set(arrows[f"importlinter:contract:{contract}"][key].split())
 
-    modules = {f"worker.{name}" for name in files | folders - {"trainer"}}
-    assert set(contract["source_modules"].split()) == modules
+
+def test_every_module_beside_the_trainer_is_kept_free_of_torch() -> None:
+    beside = modules_of("worker") - {"worker.trainer"}
+
+    assert listed("queue-side-is-light", "source_modules") == beside
+
+
+# What the trainer shares with the service, as docs/architecture.md says it.
+KNOWN_TO_THE_TRAINER = {
+    "backend.machine.disk_errors",
+    *(
+        f"backend.schemas.{name}"
+        for name in (
+            "vocabulary", "numbers", "references", "rewards", "sections", "policy_gradient",
+            "training", "methods", "model_folder", "records", "run_directory",
+        )
+    ),
+}  # fmt: skip
+
+
+def test_the_trainer_is_kept_from_every_other_module_of_service_and_worker() -> None:
+    beside = modules_of("backend") - {"backend.machine", "backend.schemas"}
+    beside |= modules_of("backend.machine") | modules_of("backend.schemas")
+    beside |= modules_of("worker") - {"worker.trainer"}
+
+    forbidden = {
+        name
+        for name in listed("trainer-is-alone", "forbidden_modules")
+        if name.startswith(("backend.", "worker."))
+    }
+    assert forbidden == beside - KNOWN_TO_THE_TRAINER
+
+
+# Here a file is a resource or a kind of problem, and the contract `no-cycles` has to do.
+WITHOUT_LADDER = {"backend.api", "problems.knights", "problems.published"}
+
+
+def test_every_folder_that_is_a_part_has_a_ladder_with_a_rung_for_each_module() -> None:
+    arrows = configparser.ConfigParser()
+    arrows.read(ROOT / ".importlinter")
+    ladders = {
+        one["containers"].strip()
+        for one in arrows.values()
+        if one.get("type") == "layers" and one.get("exhaustive") == "True"
+    }
+    roots = arrows["importlinter"]["root_packages"].split()
+    parts = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for root in roots
+        for path in [ROOT / root / "__init__.py", *(ROOT / root).glob("*/__init__.py")]
+    }
+
+    assert parts - ladders == WITHOUT_LADDER
