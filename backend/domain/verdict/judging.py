@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from backend.domain.verdict import learners, samplers, win_rate
 from backend.domain.verdict.evidence import Evidence, Resume
 from backend.domain.verdict.policy import rules
+from backend.domain.verdict.words import output_sentence
 from backend.schemas.metrics.registry import metric_of
 from backend.schemas.metrics.verdicts import Gauge, Happening, RunVerdict
-from backend.schemas.vocabulary import Method
+from backend.schemas.vocabulary import Method, VerdictKind
 
 _RULES: Mapping[Method, Callable[[Evidence], RunVerdict]] = {
     Method.SFT: learners.sft,
@@ -50,13 +51,28 @@ def is_looked_at(name: str, method: Method) -> bool:
 
 def judge(method: Method, evidence: Evidence) -> RunVerdict:
     """The verdict on a run, its gauges called what the registry of metrics calls them."""
-    found = win_rate.named(_RULES[method](evidence), evidence)
+    found = win_rate.named(_RULES.get(method, _unjudged)(evidence), evidence)
     happened = [*found.happened, *_resumed(evidence.resumes)]
     told = {
         "gauges": [_named(method, one) for one in found.gauges],
         "happened": sorted(happened, key=lambda one: one.step),
     }
     return found.model_copy(update=told)
+
+
+def _unjudged(evidence: Evidence) -> RunVerdict:
+    """Say that nothing judges the runs of a method, as of one that was just added."""
+    return RunVerdict(
+        kind=VerdictKind.UNJUDGED,
+        level="none",
+        sentence="No rule says how to judge a run of this method.",
+        reason=output_sentence(evidence.shipped_step),
+        judged_by=None,
+        gauges=[],
+        best_step=None,
+        shipped_step=evidence.shipped_step,
+        happened=[],
+    )
 
 
 def _resumed(resumes: Sequence[Resume]) -> Iterator[Happening]:
