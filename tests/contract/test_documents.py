@@ -9,6 +9,7 @@ import pytest
 from backend.jobs.turns import MOST_CHILDREN
 from backend.ops import launcher
 from backend.pressure import turns
+from backend.schemas.methods import METHODS
 from backend.settings import Settings
 from backend.store import db
 
@@ -87,6 +88,12 @@ def test_the_first_commands_that_a_newcomer_copies_are_a_line_each() -> None:
 
     assert [line for line in lines if not re.fullmatch(r"make \w+ +# \S.*", line)] == []
     assert [line.split()[1] for line in lines] == ["demo", "test"]
+
+
+def test_the_first_page_names_every_method() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert set(METHODS) <= set(re.findall(r"`(\w+)`", text))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
