@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from backend.domain.failures import SENTENCES, Facts, advise, after_crash, cause_of
+from backend.schemas.methods import SAMPLERS
 from backend.schemas.vocabulary import FailureCause
 
 C = FailureCause
@@ -100,7 +101,7 @@ def test_the_longest_responses_of_an_evaluation_are_shortened() -> None:
     assert advice.changes == {}
 
 
-@pytest.mark.parametrize("method", ["generate", "evaluate"])
+@pytest.mark.parametrize("method", sorted(SAMPLERS))
 @pytest.mark.parametrize("phase", ["rollout", "reward", "logprob"])
 def test_nothing_that_needs_a_gradient_is_advised_without_one(method: str, phase: str) -> None:
     shortest = {"rollout": {"max_new_tokens": 1}}

@@ -7,6 +7,7 @@ from statistics import fmean
 
 import pytest
 
+from backend.schemas.methods import METHODS
 from tests.trainer.conftest import SMALL_CONFIGS, Workshop, lines, series, sft_config
 from tests.trainer.test_resume import shortened
 from worker.trainer.evaluation.heldout_loss import HeldoutLoss
@@ -62,7 +63,7 @@ def test_the_first_losses_are_taken_over_only_for_the_same_records_and_settings(
     assert "eval/loss_change" not in others.metrics(10, [1.0, 3.5])
 
 
-@pytest.mark.parametrize("method", ["sft", "dpo", "reward_model", "process_reward_model"])
+@pytest.mark.parametrize("method", [m for m, spec in METHODS.items() if not spec.logs_samples])
 def test_every_method_that_learns_from_records_tells_its_change(
     workshop: Workshop, tiny_model: Path, method: str
 ) -> None:

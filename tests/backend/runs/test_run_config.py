@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from backend.domain.presets.registry import PRESETS
 from backend.domain.presets.sourced import sourced
 from backend.domain.run_config import merged, problems_of
+from backend.schemas.methods import METHODS
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import PointsTo
 from backend.schemas.rewards import characters_in_ranges
@@ -784,7 +785,7 @@ def test_openrlhf_compat_leaves_the_scores_of_a_reward_model_as_they_are(seed: S
     assert config.reward.clip_after_baseline
 
 
-@pytest.mark.parametrize("method", ["sft", "reward_model", "process_reward_model", "dpo"])
+@pytest.mark.parametrize("method", [m for m, spec in METHODS.items() if not spec.logs_samples])
 def test_a_method_that_samples_nothing_says_that_it_logs_no_samples(method: str) -> None:
     config = least_config(method, lambda _name, _wants: HUB) | {
         "log": {"probes": 2, "tokens": "all"}
