@@ -1,1 +1,1 @@
-"""Work that lasts longer than a request may hold anything, in child processes; no runs."""
+"""Work that would hold a request too long, in child processes; training is in the worker."""

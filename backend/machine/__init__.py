@@ -1,1 +1,1 @@
-"""What the service asks of its machine: disks, processes, the time; it knows no run and no job."""
+"""What the service asks of its machine: disks, processes, the time; no run and no job."""

@@ -28,7 +28,7 @@ def tracked() -> list[str]:
     return [name for name in listing.stdout.splitlines() if (ROOT / name).is_file()]
 
 
-OURS = ("backend/", "problems/", "worker/")
+OURS = ("backend/", "intervals/", "problems/", "worker/")
 SOURCES = [name for name in tracked() if Path(name).suffix in SOURCE_SUFFIXES]
 
 
@@ -56,11 +56,13 @@ def test_every_file_names_its_noun() -> None:
     assert vague == []
 
 
+# The last half of the sentence of a package: `; no SQL`, `; reading points is in store`.
+ELSEWHERE = re.compile(r"; [^;]*(\b(no|not|nothing|never)\b| (is|are) in )[^;]*$")
 PACKAGES = [name for name in SOURCES if name.endswith("/__init__.py")]
 
 
 @pytest.mark.parametrize("name", [n for n in PACKAGES if n.startswith(OURS)])
-def test_a_package_says_in_one_sentence_what_belongs_in_it_and_holds_nothing_else(
+def test_a_package_says_in_one_sentence_what_belongs_in_it_and_what_not_and_holds_nothing_else(
     name: str,
 ) -> None:
     tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
@@ -69,6 +71,7 @@ def test_a_package_says_in_one_sentence_what_belongs_in_it_and_holds_nothing_els
     assert len(tree.body) == 1, "importing a package must cost nothing"
     assert re.fullmatch(r"[A-Z][^\n]*[^.\s]\.", sentence), f"{sentence!r} is not one sentence"
     assert ". " not in sentence, f"{sentence!r} is more than one sentence"
+    assert ELSEWHERE.search(sentence), f"{sentence!r} does not end in what belongs elsewhere"
 
 
 def test_the_migrations_folder_does_not_hide_the_library() -> None:

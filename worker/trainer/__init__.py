@@ -1,3 +1,3 @@
-"""The trainer, a library and a program of its own: torch and backend.schemas; no queue, no
-database, no web.
+"""The trainer, a program of its own, from a config and its files to a model; no queue, no database,
+no web.
 """

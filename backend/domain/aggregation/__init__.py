@@ -1,1 +1,1 @@
-"""Several judgments of one comparison made into one, as pure functions: ids only, no text."""
+"""Several judgments of one comparison made into one, as pure functions; ids only, no text."""

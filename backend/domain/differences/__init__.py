@@ -1,1 +1,1 @@
-"""What runs do not have in common besides their configs: code and machine, data."""
+"""What runs do not have in common besides their configs: code, machine, data; no queries."""

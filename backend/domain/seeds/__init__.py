@@ -1,1 +1,3 @@
-"""Runs that differ by their seed alone: what they have in common, and whether others are better."""
+"""Runs that differ by their seed alone: what they share, and whether others are better; no verdict
+on one run.
+"""

@@ -1,1 +1,3 @@
-"""What several runs have in common and what not, as the API speaks of it."""
+"""What several runs have in common and what not, as the API speaks of it; one run is in
+schemas.runs.
+"""

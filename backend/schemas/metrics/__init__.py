@@ -1,1 +1,1 @@
-"""What metrics mean, which method writes them and what they say of a run."""
+"""What metrics mean, which method writes them and what they say of a run; no rule that judges."""

@@ -1,1 +1,1 @@
-"""A project, and what belongs to it and is no record of its data: members, guidelines, practice."""
+"""A project and what belongs to it: members, guidelines, practice; no records of its data."""

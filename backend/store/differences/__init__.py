@@ -1,1 +1,3 @@
-"""What runs do not have in common besides their configs, read from the store."""
+"""What runs do not have in common besides their configs, as it is stored; what tells them apart
+is in domain.differences.
+"""
