@@ -12,6 +12,8 @@ import { keepReopened } from "./reopened";
 const world = vi.hoisted(() => ({
   offline: [] as unknown[],
   granted: [] as unknown[],
+  /** How often the queue has asked for a comparison. */
+  asked: 0,
   dropped: [] as string[],
   kept: [] as string[],
   hasRoom: true,
@@ -19,7 +21,10 @@ const world = vi.hoisted(() => ({
   hear: null as ((event: { data: unknown }) => void) | null,
 }));
 vi.mock("@/api/assignments", () => ({
-  takeAssignment: () => Promise.resolve(world.granted.shift() ?? null),
+  takeAssignment: () => {
+    world.asked += 1;
+    return Promise.resolve(world.granted.shift() ?? null);
+  },
   renewAssignment: () => new Promise(() => undefined),
   releaseAssignments: (_: string, leases: readonly { id: string }[]) => {
     world.givenBack.push(...leases.map(({ id }) => id));
@@ -69,6 +74,17 @@ const ground = document.createElement("div");
 let page: ReturnType<typeof createRoot>;
 const pause = (ms: number) => act(() => new Promise((resolve) => setTimeout(resolve, ms)));
 
+/** Waits until the queue has taken all that is granted, and an answer leads to no other question. */
+async function settled(): Promise<void> {
+  let asked = 0;
+  const isSo = () => asked > 0 && asked === world.asked && world.granted.length === 0;
+  for (let looks = 0; looks < 1000 && !isSo(); looks++) {
+    asked = world.asked;
+    await pause(10);
+  }
+  expect([isSo(), queue?.isLoading]).toEqual([true, false]);
+}
+
 /** Another tab, which was there before, says what it holds. */
 const told = (...leases: readonly Assignment[]) => {
   const ends: Ends = new Map(leases.map((one) => [one.id, Date.parse(one.expires_at)]));
@@ -81,9 +97,7 @@ async function open(...elsewhere: readonly Assignment[]): Promise<void> {
   act(() => page.render(<Queue />));
   told(...elsewhere);
   // Other tabs are listened to for a moment; then what is granted comes.
-  const isOpen = () => queue?.isLoading === false && world.granted.length === 0;
-  for (let looks = 0; looks < 100 && !isOpen(); looks++) await pause(50);
-  await pause(50);
+  await settled();
 }
 
 beforeEach(() => {
@@ -101,7 +115,7 @@ beforeEach(() => {
   localStorage.clear();
   sessionStorage.clear();
   Object.assign(world, { offline: [], granted: [], dropped: [], givenBack: [], kept: [] });
-  Object.assign(world, { hasRoom: true, hear: null });
+  Object.assign(world, { asked: 0, hasRoom: true, hear: null });
 });
 afterEach(() => {
   act(() => page.unmount());
@@ -155,7 +169,7 @@ it("counts what another tab holds offline as none of its own when that is grante
   told();
   world.granted = [lease("asg_1", 15)];
   act(() => queue?.retry());
-  await pause(50);
+  await settled();
   act(() => page.unmount());
   expect(world.givenBack).toEqual(["asg_2", "asg_1"]);
 });
@@ -171,7 +185,7 @@ it("counts as offline no longer what it lets an elder tab have", async () => {
   told();
   world.granted = [lease("asg_1", 15)];
   act(() => queue?.retry());
-  await pause(50);
+  await settled();
   act(() => page.unmount());
   expect(world.givenBack).toEqual(["asg_2", "asg_1"]);
 });
