@@ -1,5 +1,6 @@
 """Connections of clients that are slow, silent or many, against the real server."""
 
+import asyncio
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from backend import auth
 from backend.ops import admission, arrivals, connections, serve
@@ -542,12 +544,25 @@ def test_requests_in_one_piece_are_answered_in_their_order(served: Served) -> No
     assert statuses(answers) == [401, 404, 401, 404, 200]
 
 
-def test_a_request_that_comes_while_another_waits_is_answered_after_it(served: Served) -> None:
-    first = b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\n"
+def test_a_request_that_comes_while_another_waits_is_answered_after_it(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, has_come = served.server.config.loaded_app, threading.Event()
+    first = b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    async def waiting(scope: Scope, receive: Receive, send: Send) -> None:
+        while scope["path"] == "/api/v1/me" and not has_come.is_set():
+            await asyncio.sleep(0.005)
+        await made(scope, receive, send)
+
+    monkeypatch.setattr(served.server.config, "loaded_app", waiting)
     connection = served.connect(first)
-    for text in b"\r\n", LAST:
-        connection.sendall(text)
-        time.sleep(0.005)
+    held = served.guard._all
+    wait_until(lambda: any(one._is_answering for one in held), "the first request waits")
+    (waits,) = held
+    connection.sendall(LAST)
+    wait_until(lambda: waits._held == LAST, "the second one has come")
+    has_come.set()
     assert statuses(rest_of(connection)) == [401, 200]
 
 

@@ -28,6 +28,7 @@ from backend.store.tables.people import User
 from backend.transactions import Transactions
 from tests.backend.conftest import Service
 from tests.loops import in_a_loop
+from tests.processes import wait_until
 
 AT = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 # Promised is one second; the machine of a test run has other things to do.
@@ -192,7 +193,10 @@ def test_a_running_export_is_cut_off_and_not_ended(
             database: Database = service.app.state.database
             with database.write() as session:
                 session.execute(update(User).where(User.id == user["id"]).values(is_active=False))
-            time.sleep(2.5 * FRESH_S)
+            opened: Permissions = service.app.state.permissions
+            held = list(opened._open)
+            assert held
+            wait_until(lambda: all(one.is_over for one in held), "it was asked again")
         return made(self, call)
 
     # The file is read outside of what counts a request's sessions: its own is closed by then.

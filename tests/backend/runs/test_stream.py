@@ -199,6 +199,7 @@ def test_a_stream_asks_for_permission(server: Server) -> None:
     assert server.client.get("/stream?runs=").status_code == 422
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("how", ["revoked key", "lost membership", "signed out"])
 def test_who_may_see_no_more_is_told_no_more(
     server: Server, database: Database, seed: Seed, how: str
