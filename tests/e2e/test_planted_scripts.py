@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from backend import auth
-from backend.schemas.run_directory.events import MetricLine
+from backend.schemas.run_directory.events import MetricLine, PromptScoresLine
 from backend.settings import Settings
 from backend.store.db import Database
-from backend.store.metrics import points
+from backend.store.metrics import points, prompt_scores
 from backend.store.runs import events
 from backend.store.runs.events import NewEvent
 from tests.backend.test_access import Site, ranked_as
@@ -26,7 +26,9 @@ from tests.served import Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-APP = Path(__file__).parents[2] / "frontend" / "src" / "app" / "app.tsx"
+FRONTEND = Path(__file__).parents[2] / "frontend" / "src"
+APP = FRONTEND / "app" / "app.tsx"
+TABBED = {"data": "data/data-page", "run": "run/run-page", "settings": "settings/settings-page"}
 SPELLS = (
     "<script>ran()</script>",
     "<img src=x onerror=ran()>",
@@ -108,46 +110,79 @@ def prepare(site: Site) -> None:
     answer = ranked_as(order)
     admin.post(f"/projects/{site.project}/practice/{known}/answer", json=answer)
     site.end_practice()
-    tell(site, site.kept["run_id"])
+    site.once("policy_run_id", lambda: policy_run(site))
+    for name in ("run_id", "policy_run_id"):
+        tell(site, site.kept[name])
+    fill(site, site.kept["run_id"], datetime.now(UTC))
     with site.database.write() as session:
         planted = plant(session, spell)
     assert len(planted.texts) > 100
 
 
+def policy_run(site: Site) -> str:
+    """A run that has the tabs of policies."""
+    config = {
+        "method": "policy_gradient",
+        "model": {"id": site.kept["model_id"]},
+        "prompts": {"id": site.kept["snapshot_id"]},
+        "reward": {"terms": [{"kind": "length"}]},
+    }
+    return site.of("/runs", project_id=site.project, name="p", config=config)
+
+
 def tell(site: Site, run_id: str) -> None:
-    """What only workers write: curves, alerts, lines, a failure."""
+    """What only workers write of every run: curves, alerts, what a prompt scored."""
     at = datetime.now(UTC)
     lines = [
-        MetricLine(step=step, time=step, values={"loss": 1.0, "reward/mean": 0.5})
+        MetricLine(
+            step=step, time=step, values={"loss": 1, "reward/mean": 0.5, "kl/response": step}
+        )
         for step in range(3)
     ]
     alerts = [
         NewEvent("alert", {"level": "error", "rule": spell(n), "message": spell(n), "step": 1})
         for n in range(len(SPELLS))
     ]
+    scores = PromptScoresLine(
+        step=1, prompt_ids=[site.comparison_body()["prompt_id"]],
+        responses=[2], scored=[2], score=[0.5], passed=[1],
+    )  # fmt: skip
     with site.database.write() as session:
         points.append(session, run_id, 1, lines, at=at)
         events.append(session, run_id, alerts, at=at)
-    fill(site, run_id, at)
+        prompt_scores.append(session, run_id, [scores])
+
+
+def tabs(page: str) -> list[str]:
+    """The tabs of a page by their names in addresses."""
+    source = (FRONTEND / "features" / f"{TABBED[page]}.tsx").read_text()
+    (table,) = re.findall(r"^const TABS = \[\n(.*?)^\] as const;", source, re.DOTALL | re.MULTILINE)
+    names = re.findall(r'^  \["([^"]+)"', table, re.MULTILINE)
+    assert len(names) == table.count("\n")
+    return names
 
 
 def pages(site: Site) -> dict[str, list[str]]:
     """For every route of the application the addresses that are opened."""
     base, kept = f"/projects/{site.project}", site.kept
-    run, hostile = kept["run_id"], "%3Cimg%20src%3Dx%20onerror%3Dran()%3E"
-    records = ("demonstrations", "solutions", "comparisons", "judgments", "agreement")
-    run_tabs = ("", "/samples", "/logs", "/config", "/checkpoints", "/events")
+    run, policy, hostile = (
+        kept["run_id"],
+        kept["policy_run_id"],
+        "%3Cimg%20src%3Dx%20onerror%3Dran()%3E",
+    )
     return {
         "now": [f"{base}/now"],
         "rank": [f"{base}/rank"],
         "rank/:assignmentId": [f"{base}/rank/{hostile}"],
         "mine": [f"{base}/mine", f"{base}/mine?q={hostile}"],
-        "data/:tab?": [f"{base}/data/{tab}" for tab in ("", *records, "snapshots", "import")],
+        "data/:tab?": [f"{base}/data", *(f"{base}/data/{tab}" for tab in tabs("data"))],
         "runs": [f"{base}/runs", f"{base}/runs?filter={hostile}&tag={hostile}&sort={hostile}"],
         "compare": [f"{base}/compare?runs={run}", f"{base}/compare?runs={hostile}"],
         "runs/new": [f"{base}/runs/new?from={run}", f"{base}/runs/new?method={hostile}"],
+        "runs/:runId/frontier": [f"{base}/runs/{policy}/frontier"],
         "runs/:runId/:tab?": [
-            *(f"{base}/runs/{run}{tab}" for tab in run_tabs),
+            f"{base}/runs/{run}",
+            *(f"{base}/runs/{one}/{tab}" for one in (run, policy) for tab in tabs("run")),
             f"{base}/runs/{hostile}",
         ],
         "experiments": [f"{base}/experiments"],
@@ -156,7 +191,10 @@ def pages(site: Site) -> dict[str, list[str]]:
         "models/:modelId": [f"{base}/models/{kept['model_id']}", f"/models/{hostile}"],
         "workers": [f"{base}/workers"],
         "guidelines": [f"{base}/guidelines"],
-        "settings/:tab?": [f"{base}/settings/{tab}" for tab in ("", "practice", "members", "keys")],
+        "settings/:tab?": [
+            f"{base}/settings",
+            *(f"{base}/settings/{tab}" for tab in tabs("settings")),
+        ],
         "account": ["/account"],
         "runs/:runId": [f"/runs/{run}"],
         "/invitation": [f"/invitation#token={hostile}"],
