@@ -48,7 +48,7 @@ P99_S, MOST_S = 0.1, 0.25
 # their turn to be.
 LONG_JOBS = {"import_file", "create_snapshot"}
 # Called like the others, but they write nothing.
-READING = {"open_invitation"}
+READING = {"open_invitation", "validate_run"}
 LEASING = "user_48271"
 POINTS_AT_ONCE = 200
 MOST_RUNS = 500
