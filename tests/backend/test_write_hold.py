@@ -71,3 +71,11 @@ def test_a_route_is_told_by_its_name(service: Service, api: TestClient) -> None:
         api.post("/projects", json={"name": "P"}).raise_for_status()
 
     assert [by for by, _ in holds] == ["create_project"]
+
+
+def test_what_a_job_ends_with_is_told_by_its_kind(service: Service, api: TestClient) -> None:
+    project = api.post("/projects", json={"name": "P"}).raise_for_status().json()["id"]
+    with told(service.app.state.database) as holds:
+        api.get(f"/projects/{project}/agreement").raise_for_status()
+
+    assert [by for by, _ in holds if "." not in by] == ["agreement"]
