@@ -47,6 +47,8 @@ COMPARISONS = 3 * ROUND_TRIPS + 100
 # What nobody notices; below it twice the baseline is mostly chance.
 UNNOTICED_S = 0.050
 SINK_ANSWERS_AFTER_S = 0.05
+# What API and children log of a transaction that held the database for more than 250 ms.
+HELD_LONG = "store.write_held_long"
 START_S = 180.0
 AT = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -259,11 +261,11 @@ def beside(
 def _phase(site: Site, port: int, attack: str, target: Target, round_trips: int) -> Phase:
     log = site.folder / "attacker.log"
     command = [sys.executable, "-m", MODULE, "attack", attack, json.dumps(asdict(target))]
-    with _Memory(site.pid) as memory, _child(command, dict(os.environ), log) as attacker:
+    with Memory(site.pid) as memory, _child(command, dict(os.environ), log) as attacker:
         seconds, failures = _annotate(site, port, round_trips)
         assert attacker.poll() is None, log.read_text()[-3000:]
     lines = [line for line in log.read_text().splitlines() if line.startswith("{")]
-    return Phase(seconds, failures, json.loads(lines[-1]) if lines else {}, memory.growth_mb)
+    return Phase(seconds, failures, json.loads(lines[-1]) if lines else {}, memory.own_growth_mb)
 
 
 def _annotate(site: Site, port: int, round_trips: int) -> tuple[list[float], dict[str, int]]:
@@ -281,30 +283,47 @@ def _annotate(site: Site, port: int, round_trips: int) -> tuple[list[float], dic
     return found["seconds"], found["failures"]
 
 
-class _Memory:
-    """How much the resident memory of a process grew at most while the block ran."""
+class Memory:
+    """The most that a process and its children have held, and what it was before."""
 
     def __init__(self, pid: int) -> None:
         self._process = psutil.Process(pid)
         self._is_over = threading.Event()
-        self._before = self._most = self._process.memory_info().rss
         self._thread = threading.Thread(target=self._watch, daemon=True)
+        self.before = self._sizes()
+        self.api, self.children = self.before
 
-    @property
-    def growth_mb(self) -> float:
-        return (self._most - self._before) / 1e6
+    def _sizes(self) -> tuple[int, int]:
+        children = 0
+        for one in self._process.children(recursive=True):
+            try:
+                children += one.memory_info().rss
+            except psutil.NoSuchProcess:
+                continue
+        return self._process.memory_info().rss, children
 
     def _watch(self) -> None:
         while not self._is_over.wait(0.05):
-            self._most = max(self._most, self._process.memory_info().rss)
+            api, children = self._sizes()
+            self.api, self.children = max(self.api, api), max(self.children, children)
 
-    def __enter__(self) -> "_Memory":
+    def __enter__(self) -> "Memory":
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._is_over.set()
         self._thread.join()
+
+    @property
+    def growth_mb(self) -> float:
+        """How much more process and children have held at most."""
+        return (self.api + self.children - sum(self.before)) / 1e6
+
+    @property
+    def own_growth_mb(self) -> float:
+        """How much more the process itself has held at most."""
+        return (self.api - self.before[0]) / 1e6
 
 
 @contextmanager

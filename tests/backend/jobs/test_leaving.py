@@ -51,12 +51,14 @@ class Site:
 
 
 @contextmanager
-def serving(url: str, tmp_path: Path, name: str = "api") -> Iterator[Site]:
-    """The API as a process of its own; its long jobs last until somebody ends them."""
+def serving(
+    url: str, tmp_path: Path, name: str = "api", program: str = "tests.backend.jobs.slow_api"
+) -> Iterator[Site]:
+    """The API as a process of its own; by default its long jobs last until somebody ends them."""
     port, log = servers.free_port(), tmp_path / f"{name}.log"
     given = {"PODIUM_DATABASE_URL": url, "PODIUM_PORT": str(port)}
     env = processes.environment(tmp_path / "data", **given)
-    command = [sys.executable, "-m", "tests.backend.jobs.slow_api"]
+    command = [sys.executable, "-m", program]
     with processes.running(command, env, log) as process:
         ready = f"http://127.0.0.1:{port}/readyz"
         processes.wait_until(
