@@ -72,6 +72,17 @@ def inspect(
     return Inspected({"path": str(path)}, facts, sha256)
 
 
+def bytes_to_hash(source: ModelSource, roots: Sequence[Path]) -> int:
+    """How many bytes `inspect` hashes: none of a hub id, and of what is too large.
+
+    Raises InvalidInput for what can be seen to be no model.
+    """
+    found = _located(source, roots)
+    if found is None or _size(found[1]) > LARGEST_HASHED:
+        return 0
+    return _size(_hashed(*found))
+
+
 def fingerprint(source: ModelSource, roots: Sequence[Path]) -> str | None:
     """What `inspect` depends on, without reading a file; None for a hub id.
 
@@ -231,7 +242,7 @@ def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
 
     Raises InvalidInput if one of them cannot be read.
     """
-    size_bytes = sum(file.stat().st_size for file in weights)
+    size_bytes = _size(weights)
     if weights[0].suffix == ".gguf":
         return read_gguf(weights[0]).model_copy(update={"size_bytes": size_bytes})
     config = _json(path / "config.json")
@@ -260,6 +271,10 @@ def read_facts(path: Path, weights: Sequence[Path]) -> ModelFacts:
     )
 
 
+def _size(files: Sequence[Path]) -> int:
+    return sum(file.stat().st_size for file in files)
+
+
 def _counted(folder: Path, weights: Sequence[Path]) -> list[Path]:
     """The weights without files that hold the same ones under other names, for other programs."""
     held = _held(folder, weights)
@@ -278,10 +293,14 @@ def content_sha256(
     Models that were registered by earlier versions have one without the index.
     """
     sha256 = hashlib.sha256()
-    beside = [path / "config.json", *([path / weight_index.INDEX] if with_index else [])]
-    for file in [*(one for one in beside if one.is_file()), *weights]:
+    for file in _hashed(path, weights, with_index=with_index):
         sha256.update(digest_of(file))
     return sha256.hexdigest()
+
+
+def _hashed(path: Path, weights: Sequence[Path], *, with_index: bool = True) -> list[Path]:
+    beside = [path / "config.json", *([path / weight_index.INDEX] if with_index else [])]
+    return [*(one for one in beside if one.is_file()), *weights]
 
 
 def _tensors(file: Path) -> list[dict[str, Any]]:

@@ -14,23 +14,25 @@ VERSION = 3
 def inspect_model(work: Work) -> dict[str, JSON]:
     """The work function; arguments: source. Progress in bytes of the files that are hashed."""
     source = ModelSource.model_validate(work.arguments["source"])
-    done = 0
+    roots = work.settings.resolved_model_roots
+    done, total = 0, model_files.bytes_to_hash(source, roots)
 
     def hash_of(file: Path) -> bytes:
         nonlocal done
-        read = 0
+        end = done + file.stat().st_size
 
         def check() -> None:
-            nonlocal read
+            nonlocal done
             work.check()
-            read += digest.CHUNK_BYTES
-            work.progress(done + read, None)
+            done = min(done + digest.CHUNK_BYTES, end)
+            work.progress(done, total)
 
         sha256 = digest.of_file(file, check)
-        done += file.stat().st_size
+        done = end
         return sha256
 
-    found = model_files.inspect(source, work.settings.resolved_model_roots, hash_of)
+    found = model_files.inspect(source, roots, hash_of)
+    # A file may have grown meanwhile.
     work.progress(done, done)
     return told(found)
 
