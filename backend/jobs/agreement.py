@@ -22,9 +22,20 @@ def cache_key(session: Session, project_id: str, criterion: str, *, sees_names: 
 
 
 def agreement(work: Work) -> dict[str, JSON]:
-    """The work function; arguments: project_id, sees_names, and criterion where there are any."""
+    """The work function; arguments: project_id, sees_names, and criterion where there are any.
+
+    Progress in judgments that were read, of those that count; what is computed of them comes after.
+    """
     project_id, criterion = work.arguments["project_id"], work.arguments.get("criterion", "")
     sees_names = work.arguments["sees_names"]
     with work.database.read_at_once() as session:
-        found = report(session, project_id, criterion, sees_names=sees_names)
+        done, total = 0, judgments.count_latest(session, project_id)
+
+        def go_on(read: int) -> None:
+            nonlocal done
+            work.check()
+            done += read
+            work.progress(done, total)
+
+        found = report(session, project_id, criterion, sees_names=sees_names, go_on=go_on)
     return found.model_dump(mode="json")

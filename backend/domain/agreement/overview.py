@@ -5,7 +5,7 @@ small however large the project is.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TypeVar
@@ -16,7 +16,6 @@ from backend.domain.agreement.judged import Judged
 from backend.domain.agreement.pairwise import (
     Meeting,
     Pairwise,
-    TieRates,
     meetings,
     pairwise,
     tie_rates,
@@ -55,8 +54,21 @@ class Overview:
     disputes: Sequence[Dispute]
 
 
-def overview(judged: Sequence[Judged]) -> Overview:
-    """The overview of a project: one judgment of each annotator on each comparison at most."""
+def to_the_end() -> None:
+    """Go on, as callers do who wait however long it takes."""
+
+
+def overview(judged: Sequence[Judged], go_on: Callable[[], None] = to_the_end) -> Overview:
+    """The overview of a project: one judgment of each annotator on each comparison at most.
+
+    `go_on` is called before each part; what it raises breaks off the work.
+    """
+
+    def facts(of: Sequence[Judged], met: Sequence[Meeting]) -> Facts:
+        go_on()
+        return Facts(pairwise(met, ties), habits(of))
+
+    go_on()
     met = meetings(judged)
     ties = tie_rates(met)
     by_user = _grouped(judged, [[one.user_id] for one in judged])
@@ -66,17 +78,13 @@ def overview(judged: Sequence[Judged]) -> Overview:
     users = sorted(by_user, key=lambda one: -len(by_user[one]))[:MOST_ANNOTATORS]
     weeks = sorted(by_week)[-MOST_WEEKS:]
     return Overview(
-        everybody=_facts(judged, met, ties),
+        everybody=facts(judged, met),
         judged_twice=_judged_twice(judged),
-        annotators={one: _facts(by_user[one], met_by_user.get(one, []), ties) for one in users},
-        weeks={one: _facts(by_week[one], met_by_week.get(one, []), ties) for one in weeks},
+        annotators={one: facts(by_user[one], met_by_user.get(one, [])) for one in users},
+        weeks={one: facts(by_week[one], met_by_week.get(one, [])) for one in weeks},
         ranks=rank_agreement(judged),
         disputes=disputes(met, ties, most=MOST_DISPUTES),
     )
-
-
-def _facts(judged: Sequence[Judged], met: Sequence[Meeting], ties: TieRates) -> Facts:
-    return Facts(pairwise(met, ties), habits(judged))
 
 
 _Item = TypeVar("_Item")

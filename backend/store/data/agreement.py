@@ -5,7 +5,7 @@ Called by `backend.jobs.agreement`.
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from sqlalchemy import exists, func, select
@@ -38,15 +38,25 @@ _AT_ONCE = 2000
 _REWARD_MODEL = ModelReward.model_fields["kind"].default
 
 
+def to_the_end(read: int) -> None:
+    """Go on, as callers do who wait however long it takes."""
+
+
 def report(
-    session: Session, project_id: str, criterion: str = "", *, sees_names: bool
+    session: Session,
+    project_id: str,
+    criterion: str = "",
+    *,
+    sees_names: bool,
+    go_on: Callable[[int], None] = to_the_end,
 ) -> AgreementAnswer:
     """How far the annotators of a project agree, and what their judgments look like.
 
     `criterion`: whose rankings are compared; "" = of judgments that were given without criteria.
-    `sees_names`: False for whoever may not see the members of the project.
+    `sees_names`: False for whoever may not see the members of the project. `go_on` is called now
+    and then with how many judgments were read since; what it raises breaks off the work.
     """
-    found = overview(judged(session, project_id, criterion))
+    found = overview(judged(session, project_id, criterion, go_on), lambda: go_on(0))
     names = record_names.of_users(session, found.annotators if sees_names else ())
     prompts = comparisons.prompt_beginnings(session, [one.comparison_id for one in found.disputes])
     return AgreementAnswer(
@@ -81,9 +91,14 @@ def names_digest(session: Session, project_id: str) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def judged(session: Session, project_id: str, criterion: str = "") -> list[Judged]:
+def judged(
+    session: Session,
+    project_id: str,
+    criterion: str = "",
+    go_on: Callable[[int], None] = to_the_end,
+) -> list[Judged]:
     """The judgments that count and were given under this criterion, in the order they were made."""
-    texts = _texts(session, project_id)
+    texts = _texts(session, project_id, go_on)
     current = latest(project_id).subquery()
     # The columns alone: as objects, three hundred thousand judgments would fill the memory.
     columns = (getattr(current.c, name) for name in _JUDGED)
@@ -94,23 +109,27 @@ def judged(session: Session, project_id: str, criterion: str = "") -> list[Judge
         .order_by(current.c.number),
         execution_options={"yield_per": _AT_ONCE},
     )
-    return [
-        Judged(
-            comparison_id=row.comparison_id,
-            prompt_id=row.prompt_id,
-            user_id=row.user_id,
-            ranking=ranking,
-            texts=texts,
-            presented_order=row.presented_order,
-            active_s=None if row.active_ms is None else row.active_ms / 1000,
-            at=row.created_at,
-        )
-        for row in rows
-        if (ranking := ranking_of(row, criterion)) is not None
-    ]
+    found: list[Judged] = []
+    for part in rows.partitions():
+        found += [
+            Judged(
+                comparison_id=row.comparison_id,
+                prompt_id=row.prompt_id,
+                user_id=row.user_id,
+                ranking=ranking,
+                texts=texts,
+                presented_order=row.presented_order,
+                active_s=None if row.active_ms is None else row.active_ms / 1000,
+                at=row.created_at,
+            )
+            for row in part
+            if (ranking := ranking_of(row, criterion)) is not None
+        ]
+        go_on(len(part))
+    return found
 
 
-def _texts(session: Session, project_id: str) -> dict[str, Text]:
+def _texts(session: Session, project_id: str, go_on: Callable[[int], None]) -> dict[str, Text]:
     of_judged = (
         select(Comparison.prompt_id)
         .join(Judgment, Judgment.comparison_id == Comparison.id)
@@ -136,6 +155,7 @@ def _texts(session: Session, project_id: str) -> dict[str, Text]:
         for response_id, characters, sha256, run_id, scores in part:
             reward = scores.get(terms.get(run_id or "", ""))
             found[response_id] = Text(characters, sha256, run_id, reward)
+        go_on(0)
     return found
 
 

@@ -158,6 +158,12 @@ def latest(project_id: str, *, is_review: bool = False) -> Select[Judgment]:
     )
 
 
+def count_latest(session: Session, project_id: str) -> int:
+    """How many judgments of a project count."""
+    found = latest(project_id).with_only_columns(func.count())
+    return session.scalars(found).one()
+
+
 def latest_of(*which: ColumnElement[bool]) -> Select[Judgment]:
     """The judgments that count of some comparisons, such as those of one prompt.
 

@@ -1,16 +1,20 @@
 """How far a job says that it is."""
 
 import os
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from backend import digest
+from backend.jobs.agreement import agreement
 from backend.jobs.inspect_model import inspect_model
 from backend.jobs.work import JSON, Cancelled
 from backend.settings import Settings
+from backend.store.data import agreement as reading
 from backend.store.db import Database
+from tests.backend.jobs import planted
 from tests.backend.test_models import write_safetensors
 
 
@@ -83,3 +87,40 @@ def test_what_is_too_large_to_hash_has_nothing_to_do(
     assert inspect_model(work)["sha256"] is None
 
     assert work.said == [(0, 0)]
+
+
+@pytest.fixture
+def judged(database: Database) -> str:
+    """A project with 40 judgments that count, and some that were revised."""
+    with database.write() as session:
+        project, user = planted.project(session)
+        ids = planted.prompts(session, project, 20)
+        other = planted.project(session, "other")[1]
+        planted.judged(session, project, [user, other], ids, random.Random(1))
+    return project
+
+
+def test_agreement_says_how_many_judgments_it_has_read(
+    database: Database, settings: Settings, judged: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_AT_ONCE", 15)
+    work = Watched(database, settings, project_id=judged, sees_names=False)
+
+    agreement(work)
+
+    assert {total for _, total in work.said} == {40}
+    assert sorted({done for done, _ in work.said}) == [0, 15, 30, 40]
+    assert work.said == sorted(work.said)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_agreement_ends_when_nobody_wants_it_any_more(
+    database: Database, settings: Settings, judged: str, share: float
+) -> None:
+    whole = Watched(database, settings, project_id=judged, sees_names=False)
+    agreement(whole)
+    work = Watched(database, settings, project_id=judged, sees_names=False)
+    work.wanted = allowed = int(share * (len(whole.said) - 1))
+    with pytest.raises(Cancelled):
+        agreement(work)
+    assert len(work.said) == allowed
