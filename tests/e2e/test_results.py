@@ -38,6 +38,10 @@ def test_an_experiment_shows_what_evaluations_say_of_its_runs(
     expect(best).to_contain_text("better than the start")
     for name in ("Score, length and score per token", "Train and test pass@k", "pass@1 by set"):
         expect(page.get_by_role("region", name=name)).to_be_visible()
+    by_set = page.get_by_role("region", name="pass@1 by set").get_by_role("columnheader")
+    expect(by_set).to_have_text(["Group", "unseen", "word-problems", "Mean"])
+    seen = page.get_by_role("columnheader", name="own pass@16 (chose the checkpoints)")
+    expect(seen).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert barriers(page, axe) == []
 
@@ -54,7 +58,7 @@ def test_another_set_is_chosen_and_stays_in_the_address(
     expect(answer.get_by_role("heading")).to_contain_text("pass@1 on word-problems")
     page.reload()
     expect(scores.get_by_label("Set")).to_have_value("word-problems")
-    answer.get_by_label("measured in 2 ways").select_option("unseen")
+    answer.get_by_label("measured in 3 ways").select_option("unseen")
     expect(answer.get_by_role("heading")).to_contain_text("pass@1 on unseen")
     expect(scores.get_by_label("Set")).to_have_value("unseen")
 
@@ -115,10 +119,12 @@ def test_a_comparison_has_the_figures_of_the_paper(
     (row,) = (one for one in rows if (one["group"], one["level"]) == ("grpo", "10"))
     assert (float(row["value"]), row["interval_of"]) == (pytest.approx(0.01), "seeds")
 
-    page.get_by_role("button", name="Reward and KL").click()
-    for title in ("Training reward", "KL"):
-        panel = page.get_by_role("img", name=f"{title} of 3 groups of runs by step")
-        expect(panel).to_be_visible()
+    figures = {"KL": ("Training reward", "KL"), "length": ("Training reward", "Length")}
+    for figure, titles in figures.items():
+        page.get_by_role("button", name=f"Reward and {figure}").click()
+        for title in titles:
+            panel = page.get_by_role("img", name=f"{title} of 3 groups of runs by step")
+            expect(panel).to_be_visible()
     page.get_by_role("button", name="√KL").click()
     expect(page.get_by_text("√KL to the reference")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

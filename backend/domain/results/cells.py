@@ -69,11 +69,17 @@ def direction_of(measure: str) -> Direction:
 
 
 def column_of_cells(
-    rows: Sequence[Row], parts: Sequence[Part], measured: Measured, direction: Direction
+    rows: Sequence[Row],
+    parts: Sequence[Part],
+    measured: Measured,
+    direction: Direction,
+    *,
+    has_best: bool = True,
 ) -> list[ResultsCell | None]:
-    """The cells of one column, row by row."""
+    """The cells of one column, row by row. `has_best`: whether it can tell which row is best."""
     cells = [_cell(row, parts, measured, direction) for row in rows]
-    best = None if direction == "none" else _best(cells, rows, parts, measured, direction)
+    is_judged = has_best and direction != "none"
+    best = _best(cells, rows, parts, measured, direction) if is_judged else None
     return [
         cell.model_copy(update={"is_best": True}) if cell is not None and place == best else cell
         for place, cell in enumerate(cells)

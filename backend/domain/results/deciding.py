@@ -34,9 +34,8 @@ def evaluated(given: Given, run_ids: Sequence[str]) -> list[Evaluated]:
     The first set decides. Sets that a run was trained on never decide. Those that chose its
     checkpoint come last: the best of several numbers on a set is partly luck.
     """
-    unseen = [one for one in given.sets if not given.is_trained(one)]
-    by_choice = sorted(unseen, key=given.has_chosen)
-    found = (_on(given, prompts, run_ids) for prompts in by_choice)
+    sets = [one for one in given.sets if not given.is_trained(one)]
+    found = (_on(given, prompts, run_ids) for prompts in sets)
     return [one for one in found if one is not None]
 
 

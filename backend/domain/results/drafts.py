@@ -26,6 +26,7 @@ _PASSES = re.compile(r"(?:eval/)?pass@(\d+)")
 _PRICES = (("kl/exact", "kl/response"), ("eval/length", "length/mean"))
 _UNITS = {"score_per_token": "per token", "length": "tokens", "reward": ""}
 _MEAN = "Mean"
+_CHOSE = "held-out prompts that chose the checkpoints"
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ class Column:
     is_mean: bool = False
     is_trained: bool = False
     is_partly: bool = False
+    has_chosen: bool = False
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether no run has seen its prompts, neither to train on nor to choose its model by."""
+        return not self.is_trained and not self.has_chosen
 
 
 @dataclass(frozen=True)
@@ -72,13 +79,19 @@ class Given:
 
     @cached_property
     def sets(self) -> list[PromptSet]:
-        """All sets that were measured: trained on last, first those that measured most runs."""
+        """All sets, the most telling first: unseen, those that chose, those that were trained on.
+
+        Of equals first those that measured most runs; last of all those that measured no group.
+        """
         return sorted(
             self.labels,
-            key=lambda one: (self.is_trained(one), -self._n_measured(one), self.labels[one]),
-        )
+            key=lambda one: (
+                self.n_measured(one) == 0, self.is_trained(one), self.has_chosen(one),
+                -self.n_measured(one), self.labels[one],
+            ),
+        )  # fmt: skip
 
-    def _n_measured(self, prompts: PromptSet) -> int:
+    def n_measured(self, prompts: PromptSet) -> int:
         """How many of the runs in groups were measured on a set."""
         groups = (row for row in self.rows if row.is_group and not row.is_start)
         runs = (one for row in groups for one in row.subjects)
@@ -166,30 +179,35 @@ def _breakdowns(given: Given) -> Iterator[Draft]:
 
 def _passes(given: Given) -> Iterator[Draft]:
     """Table 3: pass@1 and pass@16 on the prompts that were trained on and on others."""
+    shown = {one: ks for one in given.sets if (ks := _shown_ks(given.measures(one)))}
+    sets = sorted(shown, key=given.is_trained, reverse=True)
     columns = [
         _column(given, f"{given.labels[prompts]} pass@{k}", prompts, f"pass@{k}")
-        for prompts in sorted(given.sets, key=given.is_trained, reverse=True)
-        for k in _shown_ks(given.measures(prompts))
+        for prompts in sets
+        for k in shown[prompts]
     ]
     are_several = any(not column.name.endswith(" pass@1") for column in columns)
     if not (are_several or any(column.is_trained for column in columns)):
         return
-    sets = list(dict.fromkeys(column.parts[0][0] for column in columns))
-    unseen = (place for place, column in enumerate(columns) if not column.is_trained)
+    most_telling = next(iter(shown))
     yield Draft(
         id=str(TableKind.PASSES),
         kind=TableKind.PASSES,
         name="Train and test pass@k",
         caption=_several(given, sets),
         columns=columns,
-        by=next(unseen, 0),
+        by=[column.parts[0][0] for column in columns].index(most_telling),
         remarks=_remarks(given, sets),
     )
 
 
 def _sets(given: Given) -> Iterator[Draft]:
-    """Table 4: the score on each set that was not trained on, and the mean of all."""
-    sets = [one for one in given.sets if not given.is_trained(one)]
+    """Table 4: the score on each set that no run has seen, and the mean of all.
+
+    A set on which no group was measured would leave every group without a mean.
+    """
+    unseen = [one for one in given.sets if not given.is_trained(one) and not given.has_chosen(one)]
+    sets = [one for one in unseen if given.n_measured(one)] or unseen
     scored = [(one, score) for one in sets if (score := score_of(given.measures(one)))]
     common = "pass@1" if any(score == "pass@1" for _, score in scored) else "reward"
     kept = [one for one, score in scored if score == common]
@@ -269,15 +287,18 @@ def _column(given: Given, name: str, prompts: PromptSet, measure: str) -> Column
     return Column(
         name, [(prompts, measure)], direction_of(measure), unit,
         is_trained=given.is_trained(prompts), is_partly=given.is_partly(prompts),
+        has_chosen=given.has_chosen(prompts),
     )  # fmt: skip
 
 
 def _told(given: Given, prompts: PromptSet) -> str:
-    """The name of a set, and whether the runs have seen its prompts."""
+    """The name of a set, and what the runs have seen of its prompts."""
     label = f"`{given.labels[prompts]}`"
     if given.is_partly(prompts):
         return f"{label}, on some of whose prompts the runs were trained"
-    return f"{label}, prompts that the runs were trained on" if given.is_trained(prompts) else label
+    if given.is_trained(prompts):
+        return f"{label}, prompts that the runs were trained on"
+    return f"{label}, {_CHOSE}" if given.has_chosen(prompts) else label
 
 
 def _with_mean(columns: Sequence[Column]) -> list[Column]:
@@ -289,6 +310,7 @@ def _with_mean(columns: Sequence[Column]) -> list[Column]:
     mean = Column(
         _MEAN, parts, first.direction, first.unit, is_mean=True, is_trained=is_trained,
         is_partly=is_trained and not all(map(_is_all_trained, columns)),
+        has_chosen=any(column.has_chosen for column in columns),
     )  # fmt: skip
     return [*columns, mean]
 

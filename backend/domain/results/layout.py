@@ -28,10 +28,16 @@ def grid_of(
 
 
 def heading_of(table: ResultsTable, column: ResultsColumn) -> str:
-    """The name of a column; where sets stand side by side, with what was trained on."""
-    if not column.is_trained or table.set:
-        return column.name
-    return f"{column.name} ({'partly ' if column.is_partly else ''}trained on)"
+    """The name of a column; where sets stand side by side, with what was seen in training."""
+    mark = "" if table.set else _mark_of(column)
+    return f"{column.name} ({mark})" if mark else column.name
+
+
+def _mark_of(column: ResultsColumn) -> str:
+    """What the runs have seen of the prompts of a column; empty for nothing."""
+    if column.is_trained:
+        return "partly trained on" if column.is_partly else "trained on"
+    return "chose the checkpoints" if column.has_chosen else ""
 
 
 def sentence_of(value: str, *, text: Write, code: Write) -> str:

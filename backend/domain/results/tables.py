@@ -26,7 +26,7 @@ _WANTED = {
     TableKind.SCORE: "score and length (no `evaluate` run of these models has ended)",
     TableKind.BREAKDOWN: "breakdowns (needs `breakdown` in an `evaluate` run)",
     TableKind.PASSES: "pass@k (needs several samples to a prompt)",
-    TableKind.SETS: "named sets (needs two sets that were not trained on)",
+    TableKind.SETS: "named sets (needs two sets that were not trained on and chose no checkpoint)",
 }
 
 
@@ -47,7 +47,8 @@ def _filled(draft: Draft, given: Given) -> ResultsTable:
     """The table with its cells: starts, then groups by the column that orders them."""
     asked = [row for row in given.rows if row.answers or draft.kind == TableKind.RUNS]
     by_column = [
-        column_of_cells(asked, one.parts, given.measured, one.direction) for one in draft.columns
+        column_of_cells(asked, one.parts, given.measured, one.direction, has_best=one.is_unseen)
+        for one in draft.columns
     ]
     cells = list(zip(*by_column, strict=True))
     sign = -1 if draft.columns[draft.by].direction != "lower" else 1
@@ -62,6 +63,7 @@ def _filled(draft: Draft, given: Given) -> ResultsTable:
         ResultsColumn(
             name=one.name, metric=_metric_of(one), unit=one.unit, direction=one.direction,
             is_mean=one.is_mean, is_trained=one.is_trained, is_partly=one.is_partly,
+            has_chosen=one.has_chosen,
         )
         for one in draft.columns
     ]  # fmt: skip

@@ -15,7 +15,7 @@ class TableKind(StrEnum):
     SCORE = "score"  # score, length, score per token
     BREAKDOWN = "breakdown"  # by a key of the prompts' metadata
     PASSES = "passes"  # pass@k on what was trained on and on what was not
-    SETS = "sets"  # each set's score, and their mean
+    SETS = "sets"  # the score on each set that no run has seen, and their mean
     RUNS = "runs"  # what the runs have measured themselves
 
 
@@ -34,6 +34,9 @@ class ResultsColumn(ApiAnswer):
     )
     is_partly: bool = Field(
         False, description="Whether held-out prompts are among those of `is_trained`."
+    )
+    has_chosen: bool = Field(
+        False, description="On held-out prompts by which the runs chose the checkpoints they kept."
     )
 
 

@@ -3130,6 +3130,12 @@ export interface components {
              * @default false
              */
             is_partly: boolean;
+            /**
+             * Has Chosen
+             * @description On held-out prompts by which the runs chose the checkpoints they kept.
+             * @default false
+             */
+            has_chosen: boolean;
         };
         /**
          * ResultsPoint

@@ -12,7 +12,7 @@ from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import RunState
 from backend.store.db import Database
 from backend.store.metrics import points
-from tests.backend.results.plain_runs import answer_of, policy, table_of
+from tests.backend.results.plain_runs import answer_of, named, policy, table_of
 from tests.backend.runs.conftest import AT, Seed, plant
 
 
@@ -118,14 +118,20 @@ def test_runs_that_measured_a_set_themselves_at_different_steps_have_no_best() -
         values = [0.89, 0.9, 0.91, 0.49, 0.5, 0.51]
         runs = [
             replace(
-                policy(f"r{n}", n, seed=n % 3, estimator="grpo" if n < 3 else "rloo"),
-                values={"eval/pass@1": value, "eval/length": 9.0},
-                steps=dict.fromkeys(("eval/pass@1", "eval/length"), last if n == 5 else 20),
+                policy(
+                    f"r{n}",
+                    n,
+                    seed=n % 3,
+                    estimator="grpo" if n < 3 else "rloo",
+                    evaluation_sets=[named("ood")],
+                ),
+                values={"eval/ood/pass@1": value, "eval/ood/length": 9.0},
+                steps=dict.fromkeys(("eval/ood/pass@1", "eval/ood/length"), last if n == 5 else 20),
                 draw=Draw(f"r{n}", n % 3, RunState.SUCCEEDED, steps=20),
             )
             for n, value in enumerate(values)
         ]
-        rows = table_of(answer_of(runs, []), "score/train, heldout").rows
+        rows = table_of(answer_of(runs, []), "score/ood").rows
         return [row.cells[0].is_best for row in rows if row.cells[0] is not None]
 
     assert best(20) == [True, False]

@@ -467,6 +467,92 @@ def test_named_sets_have_a_mean_of_those_that_were_not_trained_on() -> None:
     assert [cell and cell.value for cell in table.rows[0].cells] == [0.4, 0.4, 0.4]
 
 
+def test_prompts_that_chose_the_checkpoints_are_marked_and_in_no_mean() -> None:
+    """The best of several checkpoints on a set is partly luck; so nothing is bold there, either."""
+    runs = [policy(f"{one}{n}", place * 3 + n, estimator=name, seed=n)
+            for place, (one, name) in enumerate((("g", "grpo"), ("r", "rloo")))
+            for n in range(3)]  # fmt: skip
+    chose = {"name": "chose", "prompts": {"id": "snapshot_train"}, "split": "heldout"}
+    sets = [named("chose") | chose, named("gsm8k"), named("aime")]
+    measures = ("pass@1", "pass@16", "length", "pass@1/level.2", "pass@1/level.3")
+    found = [
+        evaluation(
+            20 + place,
+            f"model_{run.id}",
+            {f"eval/{one['name']}/{measure}": score for one in sets for measure in measures},
+            evaluation_sets=sets,
+            breakdown=["level"],
+        )
+        for place, run in enumerate(runs)
+        for score in [0.5 + 0.3 * (place // 3) + 0.01 * (place % 3)]
+    ]
+    answer = answer_of(runs, found)
+
+    by_set = table_of(answer, "sets")
+    assert [one.name for one in by_set.columns] == ["aime", "gsm8k", "Mean"]
+    scores = [one for one in answer.tables if one.kind == "score"]
+    assert [one.set for one in scores] == ["aime", "gsm8k", "chose"]
+    assert scores[2].caption.startswith("On `chose`, held-out prompts that chose the checkpoints: ")
+    passes = table_of(answer, "passes")
+    marked = {one.name for one in passes.columns if one.has_chosen}
+    assert marked == {"chose pass@1", "chose pass@16"}
+    assert passes.columns[-1].name in marked
+    assert r"| chose pass@1 \(chose the checkpoints\) |" in markdown_of(answer)
+    parts = table_of(answer, "breakdown/chose/level").columns
+    assert [(one.name, one.has_chosen) for one in parts] == [
+        ("2", True), ("3", True), ("Mean", True),
+    ]  # fmt: skip
+
+    def bold(table_id: str) -> list[bool]:
+        best = table_of(answer, table_id).rows[0]
+        assert best.name == "rloo"
+        return [cell is not None and cell.is_best for cell in best.cells]
+
+    assert bold("sets") == [True, True, True]
+    assert bold("score/aime") == [True, False]
+    assert not any(bold("score/chose"))
+    assert not any(bold("breakdown/chose/level"))
+    assert bold("passes") == [True, True, True, True, False, False]
+
+
+def test_one_unseen_set_beside_that_which_chose_has_no_mean() -> None:
+    chose = named("chose") | {"prompts": {"id": "snapshot_train"}, "split": "heldout"}
+    values = {"eval/chose/pass@1": 0.9, "eval/aime/pass@1": 0.2}
+    sets = [chose, named("aime")]
+    answer = answer_of([policy("g", 0)], [evaluation(10, "model_g", values, evaluation_sets=sets)])
+
+    assert not [one for one in answer.tables if one.kind == "sets"]
+    assert "named sets (needs two sets that were not trained on and chose no checkpoint)" in (
+        answer.missing
+    )
+
+
+def test_sets_on_which_the_start_alone_was_measured_leave_groups_their_mean() -> None:
+    sets = [named(name) for name in ("aime", "gsm8k", "math")]
+
+    def values(*scores: float) -> dict[str, float]:
+        return {
+            f"eval/{one['name']}/{measure}": x
+            for one, x in zip(sets, scores, strict=False)
+            for measure in ("pass@1", "length")
+        }
+
+    start = evaluation(10, SFT, values(0.1, 0.3, 0.5), evaluation_sets=sets)
+    arms = [evaluation(11, "model_g", values(0.5, 0.7), evaluation_sets=sets[:2])]
+    answer = answer_of([policy("g", 0)], [start, *arms])
+
+    by_set = table_of(answer, "sets")
+    assert [one.name for one in by_set.columns] == ["aime", "gsm8k", "Mean"]
+    means = {row.name: cell.value for row in by_set.rows if (cell := row.cells[-1])}
+    assert means == pytest.approx({"sft": 0.2, "grpo": 0.6})
+    assert by_set.missing == ""
+    # What was measured is shown, last.
+    assert [one.set for one in answer.tables if one.kind == "score"] == ["aime", "gsm8k", "math"]
+
+    alone = table_of(answer_of([policy("g", 0)], [start]), "sets")
+    assert [one.name for one in alone.columns] == ["aime", "gsm8k", "math", "Mean"]
+
+
 def test_what_runs_measured_themselves_counts_where_nothing_else_did() -> None:
     """Before the first step it is a measurement of the start."""
     own = {"evaluation_sets": [named("ood", samples_per_prompt=4)]}

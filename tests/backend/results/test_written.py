@@ -89,6 +89,20 @@ def test_csv_marks_each_cell_about_prompts_that_were_trained_on() -> None:
     assert told["passes", "test pass@1"] == "false"
 
 
+def test_csv_and_latex_mark_what_chose_the_checkpoints() -> None:
+    chose = named("chose") | {"prompts": {"id": "snapshot_train"}, "split": "heldout"}
+    values = {f"eval/{name}pass@{k}": 0.5 for name in ("", "chose/") for k in (1, 16)}
+    made = answer_of([policy("g", 0)], [evaluation(10, "model_g", values, evaluation_sets=[chose])])
+
+    rows = csv.DictReader(io.StringIO(csv_of(made), newline=""))
+
+    assert {row["column"]: (row["trained_on"], row["chose_checkpoints"]) for row in rows} == {
+        "test pass@1": ("false", "false"), "test pass@16": ("false", "false"),
+        "chose pass@1": ("false", "true"), "chose pass@16": ("false", "true"),
+    }  # fmt: skip
+    assert "& chose pass@16 (chose the checkpoints)" in latex_of(made)
+
+
 def test_an_iqm_is_called_so_everywhere() -> None:
     """Twelve seeds, one of which collapsed: the middle six are .5, .51, ... .55."""
     runs = [policy(f"g{n}", n, seed=n) for n in range(12)]

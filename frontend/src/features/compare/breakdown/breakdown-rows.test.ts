@@ -28,6 +28,7 @@ const column = (name: string): ResultsColumn => ({
   is_mean: name === "Mean",
   is_trained: false,
   is_partly: false,
+  has_chosen: false,
 });
 const row = (name: string, cells: readonly (ResultsCell | null)[]): ResultsRow => ({
   name,

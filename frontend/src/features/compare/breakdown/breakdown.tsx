@@ -8,7 +8,7 @@ import type { ResultsCell, ResultsRow, ResultsTable, SeedGroups } from "@/api/ty
 import { BarLegend, Bars } from "@/charts/bars/bars";
 import { Segmented } from "@/components/segmented";
 import { colourOf } from "@/components/seed-groups/group-names";
-import { trainedOn } from "@/components/seed-groups/trained-on";
+import { setMark } from "@/components/seed-groups/set-mark";
 import { Failure } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
@@ -54,7 +54,7 @@ export function Breakdown({ answer }: { answer: SeedGroups }) {
             {tables.map((table) => (
               <option key={table.id} value={table.id}>
                 {table.name}: {table.set}
-                {trainedOn(table.columns)}
+                {setMark(table.columns)}
               </option>
             ))}
           </select>

@@ -1,6 +1,6 @@
 /** Tables of one kind for several sets are one table with a choice of set. Pure. */
 import type { ResultsTable } from "@/api/types";
-import { trainedOn } from "@/components/seed-groups/trained-on";
+import { setMark } from "@/components/seed-groups/set-mark";
 
 export interface Family {
   readonly name: string;
@@ -14,7 +14,7 @@ export function familiesOf(tables: readonly ResultsTable[]): readonly Family[] {
 }
 
 /** What a set is called where one is chosen. */
-export const choiceOf = (table: ResultsTable): string => table.set + trainedOn(table.columns);
+export const choiceOf = (table: ResultsTable): string => table.set + setMark(table.columns);
 
 /** The table of the set that was chosen, else the first. */
 export const shownOf = (family: Family, set: string | null): ResultsTable | undefined =>

@@ -3,7 +3,7 @@ import { useId } from "react";
 
 import type { ResultsColumn, ResultsRow, ResultsTable } from "@/api/types";
 import { colourOf, isDashed, letterOf } from "@/components/seed-groups/group-names";
-import { trainedOn } from "@/components/seed-groups/trained-on";
+import { setMark } from "@/components/seed-groups/set-mark";
 import { Table, type Column } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
 import { plural } from "@/lib/format";
@@ -18,11 +18,11 @@ export type PlaceOf = (runId: string) => number | null;
 
 const SAID_BY_THE_NAME: ReadonlySet<string> = new Set(["", "share", "per token"]);
 
-/** Where sets stand side by side, those that were trained on are marked. */
+/** Where sets stand side by side, those that the runs have seen are marked. */
 const headingOf = (table: ResultsTable, column: ResultsColumn): string =>
   column.name +
   (SAID_BY_THE_NAME.has(column.unit) ? "" : `, ${column.unit}`) +
-  (table.set === "" ? trainedOn([column]) : "");
+  (table.set === "" ? setMark([column]) : "");
 
 function RowName({ row, placeOf }: { row: ResultsRow; placeOf: PlaceOf }) {
   const place = row.is_start ? null : placeOf(row.runs[0] ?? "");

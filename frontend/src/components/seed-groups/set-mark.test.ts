@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+
+import { setMark } from "./set-mark";
+
+const unseen = { is_trained: false, is_partly: false, has_chosen: false };
+const trained = { ...unseen, is_trained: true };
+
+test("a set is marked as trained on, in whole or in part, or not at all", () => {
+  expect(setMark([unseen])).toBe("");
+  expect(setMark([unseen, trained])).toBe(" (trained on)");
+  expect(setMark([{ ...trained, is_partly: true }])).toBe(" (partly trained on)");
+});
+
+test("a set that chose the checkpoints is marked, too", () => {
+  expect(setMark([{ ...unseen, has_chosen: true }])).toBe(" (chose the checkpoints)");
+});
