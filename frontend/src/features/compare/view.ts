@@ -81,7 +81,7 @@ export function useView() {
   };
 }
 
-/** Panels that belong together, as in figures 2 and 6 of the paper (arXiv 2501.03262). */
+/** Panels that belong together, as in figures 2, 5 and 6 of the paper (arXiv 2501.03262). */
 const FIGURES = [
   { title: "Reward and KL", names: ["reward/mean", "kl/response"] },
   { title: "Reward and length", names: ["reward/mean", "length/mean"] },
