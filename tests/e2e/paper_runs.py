@@ -79,7 +79,11 @@ def _values(levels: Mapping[int, float], luck: float, length: float) -> dict[str
     easier = {"": 0.15, "unseen/": 0.0, "word-problems/": -0.1, "own/": 0.05}
     for name, by in easier.items():
         prefix, score = f"eval/{name}", max(0.0, mean + by + luck)
-        found |= _spread(f"{prefix}pass@1", score) | _spread(f"{prefix}pass@16", score**0.5)
+        for k in (1, 2, 4, 8, 16):
+            found |= _spread(f"{prefix}pass@{k}", score ** (1 / k**0.25))
+            if k > 1 and not name:
+                found |= _spread(f"{prefix}maj@{k}", score ** (1 / k**0.1))
+                found |= _spread(f"{prefix}bon@{k}", score ** (1 / k**0.15))
         found |= _spread(f"{prefix}length", length, 1.2)
         found |= _spread(f"{prefix}score_per_token", score / length, 0.001)
         for people, level in levels.items():

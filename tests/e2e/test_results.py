@@ -90,6 +90,15 @@ def test_an_evaluation_shows_its_sets_as_one_table(
     bars = sets.get_by_role("img", name="pass@1 by people, with 95 % intervals by prompt")
     # The first seed of grpo is .01 below its mean of .93 at two people.
     expect(bars).to_have_accessible_name(re.compile(r"unseen, 2: 0\.920 \[0\.890, 0\.950\]"))
+    responses = sets.get_by_role("region", name="By responses (k)")
+    own = re.compile(
+        r"^pass@k, maj@k, best of k on .* with 95 % intervals by prompt\. pass@k, k = 1:"
+    )
+    expect(responses.get_by_role("img")).to_have_accessible_name(own)
+    responses.get_by_label("Set by responses").select_option("unseen")
+    expect(responses.get_by_role("img")).to_have_accessible_name(re.compile("^pass@k on unseen"))
+    responses.get_by_role("button", name="Table").click()
+    expect(responses.get_by_role("row", name=re.compile("^16"))).to_contain_text("[")
     expect(page.get_by_role("searchbox", name="Find a metric")).to_be_visible()
     # What the table shows has no line of its own, unless it is looked for.
     alone = page.locator(".single-values tbody tr").filter(has_text="eval/unseen/pass@16")

@@ -30,7 +30,7 @@ export function signed(value: number, digits = 3): string {
   return value > 0 ? `+${number(value, digits)}` : number(value, digits);
 }
 
-interface Span {
+export interface Span {
   readonly low: number;
   readonly high: number;
 }

@@ -12,6 +12,7 @@ import { Failure } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { intervalText, number, plural } from "@/lib/format";
 
+import { Responses } from "./responses";
 import { barsOf, brokenDown, isPlain, keysOf, measureOf, shownMetrics } from "./sets-rows";
 
 const HEIGHT = 240;
@@ -46,6 +47,7 @@ export function SetsCard({ run }: { run: Run }) {
       </div>
       <Grid found={sets} />
       <Sampling sets={sets.sets} />
+      <Responses sets={sets.sets} />
       {keysOf(sets).map((key) => (
         <Breakdown key={key} found={sets} by={key} />
       ))}

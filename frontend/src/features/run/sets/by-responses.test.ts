@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+
+import { linesByK, setsByK } from "./by-responses";
+
+const set = (label: string, values: Readonly<Record<string, number>>) => ({
+  name: label,
+  label,
+  snapshot_id: "s",
+  split: "all",
+  n_prompts: 10,
+  samples_per_prompt: 16,
+  sampling: "",
+  measures: Object.entries(values).map(([measure, value]) => ({
+    measure,
+    metric: `eval/${measure}`,
+    value,
+    interval: measure === "bon@2" ? null : { low: value - 0.1, high: value + 0.1 },
+  })),
+  breakdowns: [],
+});
+
+test("measures at k are lines, k in the order of numbers", () => {
+  const lines = linesByK(
+    set("a", { "pass@16": 0.9, "pass@1": 0.5, "pass@2": 0.6, "bon@2": 0.55, length: 9 }),
+  );
+  expect(lines.map(({ name, points }) => [name, points.map(({ k }) => k)])).toEqual([
+    ["pass@k", [1, 2, 16]],
+    ["best of k", [2]],
+  ]);
+  expect(lines[0]?.points[0]).toEqual({ k: 1, value: 0.5, interval: { low: 0.4, high: 0.6 } });
+  expect(lines[1]?.points[0]).toEqual({ k: 2, value: 0.55, interval: null });
+});
+
+test("a set with one response to each prompt has no lines", () => {
+  const sets = [set("one", { "pass@1": 0.5 }), set("two", { "pass@1": 0.5, "pass@2": 0.6 })];
+  expect(setsByK(sets).map(({ label }) => label)).toEqual(["two"]);
+});

@@ -1,0 +1,34 @@
+/** What a set's measures are at k responses: whether more of them help, and who finds it. Pure. */
+import type { MeasuredSet } from "@/api/types";
+import { COLOURS } from "@/charts/colours";
+import type { AtK, LineByK } from "@/charts/by-k/places";
+
+/** Each keeps its colour where another is not there. */
+const FAMILIES = [
+  { measure: "pass", name: "pass@k", colour: COLOURS[0] },
+  { measure: "maj", name: "maj@k", colour: COLOURS[1] },
+  { measure: "bon", name: "best of k", colour: COLOURS[2] },
+] as const;
+
+function pointsOf(set: MeasuredSet, family: string): readonly AtK[] {
+  const found = set.measures.flatMap(({ measure, value, interval }): AtK[] => {
+    const [name, k] = measure.split("@");
+    if (name !== family || k === undefined) return [];
+    return [{ k: Number(k), value, interval }];
+  });
+  return found.sort((a, b) => a.k - b.k);
+}
+
+/** A line for each measure that the set has at several k or, beside such a one, at a single k. */
+export function linesByK(set: MeasuredSet): readonly LineByK[] {
+  const lines = FAMILIES.map(({ measure, name, colour }) => ({
+    name,
+    colour,
+    points: pointsOf(set, measure),
+  })).filter(({ points }) => points.length > 0);
+  return lines.some(({ points }) => points.length > 1) ? lines : [];
+}
+
+/** Sets of which more than one number of responses was measured. */
+export const setsByK = (sets: readonly MeasuredSet[]): readonly MeasuredSet[] =>
+  sets.filter((set) => linesByK(set).length > 0);

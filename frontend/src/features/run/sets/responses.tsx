@@ -1,0 +1,88 @@
+/** What more responses to a prompt bring: pass@k, maj@k and best of k, drawn or as a table. */
+import { useState } from "react";
+
+import type { MeasuredSet } from "@/api/types";
+import { LinesByK } from "@/charts/by-k/lines-by-k";
+import { ksOf, type LineByK } from "@/charts/by-k/places";
+import { Table, type Column } from "@/components/table";
+import { intervalText, number } from "@/lib/format";
+
+import { linesByK, setsByK } from "./by-responses";
+
+const HEIGHT = 240;
+
+export function Responses({ sets }: { sets: readonly MeasuredSet[] }) {
+  const [wanted, setWanted] = useState("");
+  const [isTable, setTable] = useState(false);
+  const having = setsByK(sets);
+  const set = having.find(({ label }) => label === wanted) ?? having[0];
+  if (set === undefined) return null;
+  const lines = linesByK(set);
+  const names = lines.map(({ name }) => name).join(", ");
+  return (
+    <section className="breakdown" aria-label="By responses (k)">
+      <div className="row">
+        <h3>By responses (k)</h3>
+        <span className="grow" />
+        {having.length > 1 && (
+          <select
+            className="input"
+            aria-label="Set by responses"
+            value={set.label}
+            onChange={(event) => setWanted(event.target.value)}
+          >
+            {having.map(({ label }) => (
+              <option key={label}>{label}</option>
+            ))}
+          </select>
+        )}
+        <button
+          type="button"
+          className="btn small"
+          aria-pressed={isTable}
+          onClick={() => setTable(!isTable)}
+        >
+          Table
+        </button>
+      </div>
+      {isTable ? (
+        <Numbers lines={lines} />
+      ) : (
+        <LinesByK
+          lines={lines}
+          label={`${names} on ${set.label} by number of responses, with 95 % intervals by prompt`}
+          height={HEIGHT}
+        />
+      )}
+    </section>
+  );
+}
+
+function Numbers({ lines }: { lines: readonly LineByK[] }) {
+  const columns: readonly Column[] = [
+    "Responses (k)",
+    ...lines.map(({ name }) => [name, "num"] as const),
+  ];
+  return (
+    <Table columns={columns} items={ksOf(lines)}>
+      {(k) => (
+        <tr key={k}>
+          <th scope="row">{k}</th>
+          {lines.map(({ name, points }) => {
+            const one = points.find((point) => point.k === k);
+            return one === undefined ? (
+              <td key={name} className="num faint">
+                n/a
+              </td>
+            ) : (
+              <td key={name} className="num nowrap">
+                {number(one.value)}
+                <div className="faint small">{intervalText(one.interval)}</div>
+              </td>
+            );
+          })}
+        </tr>
+      )}
+    </Table>
+  );
+}
