@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
 
-import { waitedFor } from "./waited-for";
+import { waitedFor as told, type WaitedFor } from "./waited-for";
 
 const progress = (more: Partial<Parameters<typeof waitedFor>[0]>) => ({
   ...{ mine: 3, mine_today: 3, done: 3, wanted: 4, available: 0 },
   ...{ open: 0, passed: 0, held: 0, held_by_others: 0 },
   ...more,
 });
+
+/** As a page is told that listens. */
+const waitedFor = (...[now, unsent]: [Parameters<typeof told>[0], Parameters<typeof told>[1]]) =>
+  told(now, unsent, true);
+const lastLine = ({ lines }: WaitedFor) => lines.at(-1);
 
 const WAY = { projectId: "p", userId: "u", submittedAt: 1, refusal: null };
 const BODY = { tiers: [], unranked: [], verdict: "all_bad", comment: "", revise: false } as const;
@@ -51,5 +56,17 @@ describe("who gets no comparison", () => {
   it("is told that nothing has begun where there is no comparison", () => {
     const { title, isUnused } = waitedFor(progress({ wanted: 0 }), []);
     expect([title, isUnused]).toEqual(["There is nothing to rank yet", true]);
+  });
+  it.each([
+    ["there is no comparison", progress({ wanted: 0 })],
+    ["all is done", progress({ done: 4 })],
+    ["others hold what is left", progress({ open: 1, held_by_others: 1 })],
+  ])("is told how the page goes on, whether it still listens or not, where %s", (_, now) => {
+    expect(lastLine(told(now, [], true))).toMatch(
+      /continues by itself as soon as .* five minutes, it stops looking until you come back\.$/,
+    );
+    const stopped = lastLine(told(now, [], false));
+    expect(stopped).toMatch(/has stopped looking, .*Press a key, tap or move the pointer: .*\.$/);
+    expect(stopped).not.toMatch(/by itself/);
   });
 });

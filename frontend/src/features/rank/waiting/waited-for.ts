@@ -14,18 +14,29 @@ export interface WaitedFor {
   readonly elsewhere: number;
 }
 
-const BY_ITSELF = "This page continues by itself as soon as there is something for you.";
+const LISTENS =
+  "This page continues by itself as soon as there is something for you. If nobody touches it for five minutes, it stops looking until you come back.";
+const HAS_STOPPED =
+  "This page has stopped looking, because nobody has touched it for five minutes. Press a key, tap or move the pointer: it looks again.";
 
 const isOrAre = (count: number) => (count === 1 ? "is" : "are");
 
-/** `unsent`: what this annotator has said and the server does not have yet. */
-export function waitedFor(progress: AnnotationProgress, unsent: readonly Unsent[]): WaitedFor {
+/**
+ * `unsent`: what this annotator has said and the server does not have yet; `isListening`: whether
+ * the page goes on by itself, which it does only while somebody is there.
+ */
+export function waitedFor(
+  progress: AnnotationProgress,
+  unsent: readonly Unsent[],
+  isListening: boolean,
+): WaitedFor {
+  const next = isListening ? LISTENS : HAS_STOPPED;
   const { open, passed, held_by_others: others, wanted } = progress;
   const isDone = wanted > 0 && open === 0 && unsent.length === 0;
   const told = { isUnused: wanted === 0, isDone, elsewhere: 0 };
-  if (told.isUnused) return { ...told, title: "There is nothing to rank yet", lines: [BY_ITSELF] };
+  if (told.isUnused) return { ...told, title: "There is nothing to rank yet", lines: [next] };
   if (told.isDone) {
-    const lines = [`Every comparison has the judgments that it needs. ${BY_ITSELF}`];
+    const lines = ["Every comparison has the judgments that it needs.", next];
     return { ...told, title: "All done: no comparison is left", lines };
   }
   const elsewhere = Math.max(0, progress.held - unsent.filter(holdsLease).length);
@@ -37,7 +48,7 @@ export function waitedFor(progress: AnnotationProgress, unsent: readonly Unsent[
       `You hold ${plural(elsewhere, "comparison")} in another tab or on another device: rank there or, if you no longer can, take ${elsewhere === 1 ? "it" : "them"} offline here.`,
     passed > 0 &&
       `${plural(passed, "comparison")} that you have judged or skipped ${passed === 1 ? "needs" : "need"} another annotator.`,
-    BY_ITSELF,
+    next,
   ].filter((line) => line !== false);
   return { ...told, elsewhere, title: "Nothing for you right now", lines };
 }

@@ -2,15 +2,22 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { progressQuery } from "@/api/assignments";
 import type { AnnotationProgress } from "@/api/types";
 
 import { Waiting } from "./waiting";
 
-// It waits for the server's word, which none of these tests is about.
-vi.mock("./use-work", () => ({ useWork: () => true }));
+/** The streams on which this page waits for the server's word. */
+const streams = vi.hoisted(() => new Set<object>());
+vi.mock("@/api/stream/event-source", () => ({
+  streamOf: () => {
+    const stream = { addEventListener: () => undefined, close: () => streams.delete(stream) };
+    streams.add(stream);
+    return stream;
+  },
+}));
 
 const PROGRESS: AnnotationProgress = {
   ...{ mine: 3, mine_today: 3, done: 4, wanted: 4, available: 0 },
@@ -25,9 +32,13 @@ beforeEach(() => {
   Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
   document.body.append(ground);
   reopened = 0;
+  vi.useFakeTimers();
   page = createRoot(ground);
 });
-afterEach(() => act(() => page.unmount()));
+afterEach(() => {
+  act(() => page.unmount());
+  vi.useRealTimers();
+});
 
 function show(onReopen: (() => void) | null): void {
   const client = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
@@ -67,4 +78,26 @@ it("has a button Undo for the last judgment, with its key", () => {
 it("has none where there is no judgment to undo", () => {
   show(null);
   expect(undo()).toBeUndefined();
+});
+
+describe("after five minutes without input", () => {
+  const pass = (seconds: number) => act(() => vi.advanceTimersByTime(seconds * 1000));
+
+  // A forgotten tab would lease comparison after comparison, which nobody else could judge.
+  it("stops looking and says so, until somebody comes back", () => {
+    show(null);
+    pass(4 * 60);
+    expect(streams.size).toBe(1);
+    expect(ground.textContent).toContain("This page continues by itself");
+
+    pass(90);
+    expect(streams.size).toBe(0);
+    expect(ground.textContent).toContain("This page has stopped looking");
+    expect(ground.textContent).not.toContain("continues by itself");
+
+    act(() => void window.dispatchEvent(new Event("pointermove")));
+    pass(2);
+    expect(streams.size).toBe(1);
+    expect(ground.textContent).toContain("This page continues by itself");
+  });
 });

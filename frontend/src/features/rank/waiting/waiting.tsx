@@ -44,14 +44,18 @@ export function Waiting(props: WaitingProps) {
   const unsent = useOutbox(userId).items.filter(
     (item) => item.refusal === null && item.projectId === projectId,
   );
-  useWork(projectId, userId, props.onLook);
+  const isListening = useWork(projectId, userId, props.onLook);
   useUndoKey(onReopen);
 
   // What was known before the last judgment says nothing of what is left now.
   if (!progress.isFetchedAfterMount && progress.fetchStatus === "fetching")
     return <Skeleton lines={4} label="Looking for a comparison" />;
   if (progress.data === undefined) return <Failure error={progress.error} onRetry={props.onLook} />;
-  const { title, lines, isUnused, isDone, elsewhere } = waitedFor(progress.data, unsent);
+  const { title, lines, isUnused, isDone, elsewhere } = waitedFor(
+    progress.data,
+    unsent,
+    isListening,
+  );
   const isManager = me.data !== undefined && managesIn(me.data, projectId);
   return (
     <EmptyCard
