@@ -89,9 +89,6 @@ class Renewals {
 export function useKeepAlive(held: Held): Pick<Renewals, "granted" | "givenBack"> {
   const [renewals] = useState(() => new Renewals(held));
   useEffect(() => {
-    renewals.hold(held);
-  });
-  useEffect(() => {
     const touch = () => renewals.touch();
     const giveBack = () => renewals.giveBack();
     const comeBack = (event: PageTransitionEvent) => {
@@ -110,5 +107,9 @@ export function useKeepAlive(held: Held): Pick<Renewals, "granted" | "givenBack"
       giveBack();
     };
   }, [renewals]);
+  // After the page has begun: what was renewed there needs no second renewal here.
+  useEffect(() => {
+    renewals.hold(held);
+  });
   return renewals;
 }
