@@ -10,10 +10,10 @@ export interface Hidden {
   readonly title: string;
 }
 
+/** Controls, ends of lines and paragraphs, an empty pattern of Braille, and what no font shows. */
 const HIDDEN = new RegExp(
-  "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5" +
-    "\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufeff\\uffa0" +
-    "\\ufff9-\\ufffb\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}]",
+  "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u2800\\ufff9-\\ufffb" +
+    "\\p{Default_Ignorable_Code_Point}]",
   "gu",
 );
 
@@ -40,20 +40,41 @@ const NAMES: Readonly<Record<number, readonly [string, string]>> = {
   0xfeff: ["BOM", "byte order mark"],
 };
 
+/** A variation selector asks for another form of the character before it, which few fonts have. */
+function variant(code: number): readonly [string, string] | undefined {
+  const number = code - 0xfdff;
+  if (number < 1 || number > 16) return undefined;
+  return [`VS${number.toString()}`, `variation selector ${number.toString()}`];
+}
+
 /** In these scripts, and within emoji, a joiner between two characters shapes what is seen. */
 const SHAPED =
   /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}\p{Script=Myanmar}\p{Extended_Pictographic}\u{1f3fb}-\u{1f3ff}\ufe0f]/u;
 
+const before = (text: string, at: number) => [...text.slice(Math.max(0, at - 2), at)].at(-1) ?? "";
+
 function isShaping(text: string, at: number): boolean {
-  const before = [...text.slice(Math.max(0, at - 2), at)].at(-1) ?? "";
   const after = String.fromCodePoint(text.codePointAt(at + 1) ?? 0);
-  return SHAPED.test(before) && SHAPED.test(after);
+  return SHAPED.test(before(text, at)) && SHAPED.test(after);
+}
+
+/** Whether a symbol before it is drawn as text or in colour by it, which is seen. */
+function isChoosingLook(text: string, at: number): boolean {
+  const symbol = before(text, at);
+  const isKeyCap = /[0-9#*]/.test(symbol) && text[at + 1] === "\u20e3";
+  return isKeyCap || /\p{Extended_Pictographic}/u.test(symbol);
+}
+
+/** Whether it changes what is seen around it. */
+function isSeen(character: string, text: string, at: number): boolean {
+  if (character === "\u200c" || character === "\u200d") return isShaping(text, at);
+  return (character === "\ufe0e" || character === "\ufe0f") && isChoosingLook(text, at);
 }
 
 function described(character: string): Hidden {
   const code = character.codePointAt(0) ?? 0;
   const number = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
-  const [name, title] = NAMES[code] ?? [number, "a character that cannot be seen"];
+  const [name, title] = NAMES[code] ?? variant(code) ?? [number, "a character that cannot be seen"];
   return { name, title: `${title}, ${number}` };
 }
 
@@ -63,8 +84,7 @@ export function revealed(text: string): readonly (string | Hidden)[] {
   let from = 0;
   for (const found of text.matchAll(HIDDEN)) {
     const [character] = found;
-    const isJoiner = character === "\u200c" || character === "\u200d";
-    if (isJoiner && isShaping(text, found.index)) continue;
+    if (isSeen(character, text, found.index)) continue;
     if (found.index > from) parts.push(text.slice(from, found.index));
     parts.push(described(character));
     from = found.index + character.length;

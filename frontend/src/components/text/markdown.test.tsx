@@ -156,6 +156,17 @@ describe("what is written stands on the card", () => {
     ["a\u{e0041}b", "aU+E0041b"],
     ["می\u200cخواهم", "می\u200cخواهم"],
     ["👩\u200d💻", "👩\u200d💻"],
+    ["a\ufe00", "aVS1"],
+    ["a\ufe0f\ufe0e", "aVS16VS15"],
+    ["`a\ufe07b`", "aVS8b"],
+    ["\ufe0fa", "VS16a"],
+    ["a1\ufe0f", "a1VS16"],
+    ["❤\ufe0f and ☎\ufe0e", "❤\ufe0f and ☎\ufe0e"],
+    ["❤\ufe0f\ufe0f", "❤\ufe0fVS16"],
+    ["❤\ufe01", "❤VS2"],
+    ["🏳\ufe0f\u200d🌈", "🏳\ufe0f\u200d🌈"],
+    ["1\ufe0f\u20e3 or \\*\ufe0f\u20e3", "1\ufe0f\u20e3 or *\ufe0f\u20e3"],
+    ["a\ufff3b\u{1bca0}", "aU+FFF3bU+1BCA0"],
   ])("marks what cannot be seen: %j", (text, expected) => {
     expect(shown(text).textContent).toBe(expected);
   });
