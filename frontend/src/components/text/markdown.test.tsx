@@ -172,6 +172,31 @@ describe("what is written stands on the card", () => {
   });
 });
 
+describe("direction", () => {
+  // Each block of a text begins where its own script does.
+  it.each([
+    ["# שלום!", "h1"],
+    ["## שלום!", "h2"],
+    ["שלום\n---", "h2"],
+    ["### שלום!", "h3"],
+    ["#### שלום!", "h4"],
+    ["##### שלום!", "h5"],
+    ["###### שלום!", "h6"],
+    ["שלום", "p"],
+    ["> שלום", "blockquote"],
+    ["- שלום", "li"],
+    ["| שלום |\n|---|", "th"],
+    ["| a |\n|---|\n| שלום |", "td"],
+  ])("is that of its own letters: %s", (text, tag) => {
+    expect(shown(text).querySelector(tag)?.getAttribute("dir")).toBe("auto");
+  });
+
+  // The letters of its name would make a Hebrew line that begins with a mark one from left to right.
+  it.each(["\u200fשלום", "```\n\u200fשלום\n```"])("is not that of a mark: %j", (text) => {
+    expect(shown(text).querySelector(".hidden-character")?.getAttribute("dir")).toBe("ltr");
+  });
+});
+
 describe("formulas", () => {
   it.each([
     ["$x^2$", "x^2"],

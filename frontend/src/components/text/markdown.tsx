@@ -36,7 +36,21 @@ function classOf(node: Element | undefined): string {
   return Array.isArray(names) ? names.join(" ") : "";
 }
 
+/** A block whose own letters say where its lines begin. */
+type Block = "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "li" | "blockquote";
+
+const directed = (Tag: Block) =>
+  function Directed({ children }: { children?: ReactNode }) {
+    return <Tag dir="auto">{children}</Tag>;
+  };
+
 const PARTS: Components = {
+  h1: directed("h1"),
+  h2: directed("h2"),
+  h3: directed("h3"),
+  h4: directed("h4"),
+  h5: directed("h5"),
+  h6: directed("h6"),
   a: ({ href, children }) =>
     href !== undefined && /^https?:/i.test(href) ? (
       <a href={href} target="_blank" rel="noopener noreferrer nofollow">
@@ -80,7 +94,7 @@ const PARTS: Components = {
       {children}
     </p>
   ),
-  li: ({ children }) => <li dir="auto">{children}</li>,
+  li: directed("li"),
   td: ({ children, style }) => (
     <td dir="auto" style={style}>
       {children}
@@ -91,7 +105,7 @@ const PARTS: Components = {
       {children}
     </th>
   ),
-  blockquote: ({ children }) => <blockquote dir="auto">{children}</blockquote>,
+  blockquote: directed("blockquote"),
 };
 
 function AsWritten({ text }: { text: string }) {

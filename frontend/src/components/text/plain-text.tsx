@@ -17,7 +17,7 @@ export function PlainText({ text }: { text: string }) {
         typeof part === "string" ? (
           part
         ) : (
-          <span key={place} className="hidden-character" title={part.title}>
+          <span key={place} className="hidden-character" dir="ltr" title={part.title}>
             {part.name}
           </span>
         ),

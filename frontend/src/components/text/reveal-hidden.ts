@@ -17,7 +17,7 @@ export function revealHidden(): (tree: Root) => void {
           : {
               type: "element",
               tagName: "span",
-              properties: { className: ["hidden-character"], title: part.title },
+              properties: { className: ["hidden-character"], dir: "ltr", title: part.title },
               children: [{ type: "text", value: part.name }],
             },
       );
