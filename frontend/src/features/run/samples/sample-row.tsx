@@ -2,7 +2,6 @@
 import type { Sample } from "@/api/types";
 import { Scores } from "@/components/response/scores";
 import { PlainText } from "@/components/text/plain-text";
-import { Sentence } from "@/components/text/sentence";
 
 import { Known, Passed } from "./known";
 import type { Shading } from "./shades";
@@ -78,12 +77,7 @@ export function SampleRow(props: {
       <div>
         <Marks sample={sample} isFlat={props.isFlat} />
         <Passed sample={sample} />
-        <Tokens sample={sample} shading={props.shading} />
-        {sample.tokens === null && props.unshaded !== "" && (
-          <p className="small faint">
-            <Sentence text={props.unshaded} />
-          </p>
-        )}
+        <Tokens sample={sample} shading={props.shading} unshaded={props.unshaded} />
       </div>
       <Scores className="nums" scores={sample.scores} />
     </li>

@@ -8,23 +8,16 @@ import { samplesQuery, type AnsweredSamples, type AskedSamples } from "@/api/run
 import type { Run } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Empty, Loaded, Skeleton } from "@/components/states";
+import { Sentence } from "@/components/text/sentence";
 import { useView } from "@/features/run/view";
 import { number } from "@/lib/format";
 
 import { isSampler, mayMoveOn } from "../run-status";
 import { heldAfter, isAnswerTo, newerThan, type Held } from "./reading";
 import { rewardOfAll, SampleRow } from "./sample-row";
-import { MEANINGS, shadingOf, type Shading } from "./shades";
+import { MEANINGS, noneShadedBecause, shadingOf, unshadedBecause, type Shading } from "./shades";
 import { ThroughTraining } from "./through-training";
 import { Toolbar } from "./toolbar";
-
-/** Why a sample carries no numbers of its tokens, by the setting that says so. */
-function unshadedBecause(run: Run): string {
-  const log = run.config["log"] as { tokens?: string } | undefined;
-  if (run.method !== "policy_gradient") return "";
-  if (log?.tokens === "none") return "log.tokens is none: no token values were logged.";
-  return "This sample was logged without token values; `log.tokens: all` logs them for every sample.";
-}
 
 function askedOf(search: URLSearchParams): AskedSamples {
   const step = search.get("step");
@@ -37,8 +30,14 @@ function askedOf(search: URLSearchParams): AskedSamples {
   };
 }
 
-/** What the colours say, and at which number they are full. */
-function Legend({ shading }: { shading: Shading }) {
+/** What the colours say, and at which number they are full; or why there is none. */
+function Legend({ shading, unshaded }: { shading: Shading; unshaded: string }) {
+  if (unshaded !== "")
+    return (
+      <p className="small faint legend">
+        <Sentence text={unshaded} />
+      </p>
+    );
   if (shading.shade === "none") return null;
   return (
     <p className="small faint legend">
@@ -71,7 +70,10 @@ export function SamplesTab({ run }: { run: Run }) {
                 onShow={(step) => setHeld({ kind: held.kind, step })}
               />
             )}
-            <Legend shading={shadingOf(data, search.get("shade"))} />
+            <Legend
+              shading={shadingOf(data, search.get("shade"))}
+              unshaded={noneShadedBecause(run, data.items)}
+            />
             {query.isPlaceholderData && !isAnswerTo(data, asked) ? (
               <Skeleton label="Loading the samples" lines={8} />
             ) : (
@@ -154,6 +156,7 @@ function Found({ data, asked, run }: { data: AnsweredSamples; asked: AskedSample
         run={run}
         samples={data.items}
         shading={shading}
+        unshaded={unshadedBecause(run)}
         onAll={onAll}
       />
     );

@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
 
-import type { Sample } from "@/api/types";
+import type { Run, Sample } from "@/api/types";
 
-import { background, reasoningTokens, scaleOf, shadesOf } from "./shades";
+import {
+  background,
+  noneShadedBecause,
+  reasoningTokens,
+  scaleOf,
+  shadesOf,
+  unshadedBecause,
+} from "./shades";
 
 const SAMPLE: Sample = {
   number: 1,
@@ -49,5 +56,42 @@ describe("reasoning", () => {
   it("ends with the token that completes its closing tag", () => {
     expect(reasoningTokens(["<th", "ink>", "so", "</th", "ink", ">", "four"])).toBe(6);
     expect(reasoningTokens(["four", "."])).toBe(0);
+  });
+});
+
+describe("a sample without token values", () => {
+  const policy = (tokens: string) =>
+    ({ method: "policy_gradient", result: "causal_lm", config: { log: { tokens } } }) as Pick<
+      Run,
+      "method" | "result" | "config"
+    >;
+  const plain = { ...SAMPLE, tokens: null };
+
+  it("says which setting logs them for all, beside samples that have them", () => {
+    expect(unshadedBecause(policy("chosen"))).toBe(
+      "This sample was logged without token values; `log.tokens: all` logs them for every sample.",
+    );
+    expect(noneShadedBecause(policy("chosen"), [plain])).toBe("");
+  });
+
+  it("leaves it to one sentence for all where the run logs none", () => {
+    expect(unshadedBecause(policy("none"))).toBe("");
+    expect(noneShadedBecause(policy("none"), [plain, plain])).toBe(
+      "No token values were logged, because `log.tokens` is `none`.",
+    );
+    // Probes have theirs whatever the setting is.
+    expect(noneShadedBecause(policy("none"), [SAMPLE])).toBe("");
+  });
+
+  it("has none in a run that trains nothing", () => {
+    for (const [method, result] of [
+      ["generate", "responses"],
+      ["evaluate", "numbers"],
+    ] as const) {
+      const run = { method, result, config: {} };
+      expect(unshadedBecause(run)).toBe("");
+      expect(noneShadedBecause(run, [plain])).toBe("Runs that train nothing log no token values.");
+      expect(noneShadedBecause(run, [])).toBe("");
+    }
   });
 });

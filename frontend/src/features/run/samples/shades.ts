@@ -1,5 +1,7 @@
 /** What tokens are shaded by: the number of each token, and how strong its colour is. */
-import type { Sample, Samples } from "@/api/types";
+import type { Run, Sample, Samples } from "@/api/types";
+
+import { isSampler } from "../run-status";
 
 export const SHADES = [
   ["change", "Change"],
@@ -80,4 +82,25 @@ export function reasoningTokens(tokens: readonly string[]): number {
     if (/<\/think(?:ing)?>/i.test(text.slice(-token.length - 12))) return place + 1;
   }
   return 0;
+}
+
+type Logging = Pick<Run, "method" | "result" | "config">;
+
+const logsNone = ({ config }: Logging): boolean =>
+  (config["log"] as { tokens?: string } | undefined)?.tokens === "none";
+
+/** Why none of these samples has numbers of its tokens, where the run logs none; "" if one has. */
+export function noneShadedBecause(run: Logging, samples: readonly Sample[]): string {
+  if (samples.length === 0 || samples.some(({ tokens }) => tokens !== null)) return "";
+  if (isSampler(run)) return "Runs that train nothing log no token values.";
+  return run.method === "policy_gradient" && logsNone(run)
+    ? "No token values were logged, because `log.tokens` is `none`."
+    : "";
+}
+
+/** Why a sample has no numbers of its tokens in a run that logs them for some; else "". */
+export function unshadedBecause(run: Logging): string {
+  return run.method === "policy_gradient" && !logsNone(run)
+    ? "This sample was logged without token values; `log.tokens: all` logs them for every sample."
+    : "";
 }

@@ -27,6 +27,8 @@ export function ThroughTraining(props: {
   run: Run;
   samples: readonly Sample[];
   shading: Shading;
+  /** Why tokens have no numbers, where they have none. */
+  unshaded: string;
   onAll: () => void;
 }) {
   const [chosen, setChosen] = useState<readonly number[]>([]);
@@ -74,7 +76,7 @@ export function ThroughTraining(props: {
             )}
             <Marks sample={sample} />
             {base === null || base === sample ? (
-              <Tokens sample={sample} shading={props.shading} />
+              <Tokens sample={sample} shading={props.shading} unshaded={props.unshaded} />
             ) : (
               <Difference before={base.response} after={sample.response} />
             )}

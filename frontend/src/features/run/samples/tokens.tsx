@@ -4,14 +4,27 @@ import { useState, type MouseEvent } from "react";
 import type { Sample } from "@/api/types";
 import { splitThinking } from "@/components/response/thinking";
 import { PlainText } from "@/components/text/plain-text";
+import { Sentence } from "@/components/text/sentence";
 import { number, plural } from "@/lib/format";
 
 import { background, reasoningTokens, valuesOf, type Shading } from "./shades";
 
-export function Tokens({ sample, shading }: { sample: Sample; shading: Shading }) {
+/** `unshaded`: why tokens have no numbers, where they have none. */
+export function Tokens(props: { sample: Sample; shading: Shading; unshaded: string }) {
+  const { sample, shading, unshaded } = props;
   const { tokens } = sample;
-  if (tokens === null || valuesOf(sample, shading.shade) === null)
-    return <Unshaded text={sample.response} />;
+  if (tokens === null)
+    return (
+      <>
+        <Unshaded text={sample.response} />
+        {unshaded !== "" && (
+          <p className="small faint">
+            <Sentence text={unshaded} />
+          </p>
+        )}
+      </>
+    );
+  if (valuesOf(sample, shading.shade) === null) return <Unshaded text={sample.response} />;
   const reasoning = reasoningTokens(tokens);
   return (
     <div>
