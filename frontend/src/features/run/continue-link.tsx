@@ -5,7 +5,7 @@ import { Link } from "react-router";
 import type { Run } from "@/api/types";
 
 export function ContinueLink(props: {
-  run: Run;
+  run: Pick<Run, "id" | "project_id">;
   step: number;
   /** Where the words alone do not name the step. */
   label?: string;

@@ -109,8 +109,10 @@ function Actions({ run }: { run: Run }) {
   );
 }
 
+type Continued = Pick<Run, "id" | "project_id" | "best_checkpoint_step" | "checkpoint_step">;
+
 /** The best checkpoint comes before the newest, which may be worse; their page has all of them. */
-function ContinueFromBest({ run }: { run: Run }) {
+export function ContinueFromBest({ run }: { run: Continued }) {
   const step = run.best_checkpoint_step ?? run.checkpoint_step;
   if (step === null) return null;
   const isBest = run.best_checkpoint_step !== null && step !== run.checkpoint_step;
