@@ -1,11 +1,14 @@
 """Logged samples: what they stand for, and every number of a token by a plain forward."""
 
 import json
+import statistics
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor, nn
+from transformers import AutoModelForCausalLM
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.sections import Log
@@ -13,9 +16,10 @@ from backend.schemas.training import parse_run_config
 from backend.schemas.vocabulary import FinishReason
 from tests.trainer.conftest import Workshop, lines, policy_gradient_config
 from worker.trainer.data.tokens import Tokens
+from worker.trainer.methods.policy_gradient.critic import Critic
 from worker.trainer.methods.policy_gradient.loop import PolicyGradient
 from worker.trainer.methods.policy_gradient.rollout import Rollout
-from worker.trainer.methods.policy_gradient.samples import LoggedRows, examples
+from worker.trainer.methods.policy_gradient.samples import LoggedRows, examples, rounded
 from worker.trainer.rewards.scorer import Scores
 from worker.trainer.run import StopWish, open_run
 from worker.trainer.sampling.decoding import Response
@@ -115,46 +119,113 @@ def opened(workshop: Workshop, name: str, config: dict[str, Any]) -> tuple[Path,
 
 
 @torch.no_grad()
-def by_hand(training: PolicyGradient, tokens: Tokens) -> tuple[torch.Tensor, torch.Tensor]:
+def by_hand(causal: nn.Module, tokens: Tokens) -> tuple[Tensor, Tensor]:
     """Log-probability and entropy of each response token, from the logits of a plain forward."""
     ids_1_T = torch.tensor([[*tokens.prompt, *tokens.response]])
     start = len(tokens.prompt)
-    logits_T_V = training.policy.causal(input_ids=ids_1_T).logits[0, start - 1 : -1].float()
+    logits_T_V = causal(input_ids=ids_1_T).logits[0, start - 1 : -1].float()
     logp_T_V = logits_T_V.log_softmax(-1)
     logp_T = logp_T_V.gather(-1, ids_1_T[0, start:, None])[:, 0]
     return logp_T, -(logp_T_V.exp() * logp_T_V).sum(-1)
 
 
-@pytest.mark.parametrize("more", [{}, {"epochs_per_rollout": 2}], ids=["one update", "two"])
+@torch.no_grad()
+def values_by_hand(critic: Critic | None, tokens: Tokens) -> list[float]:
+    """What the critic expects before each response token; without a critic nothing."""
+    if critic is None:
+        return [0.0] * len(tokens.response)
+    trunk, kept = critic._trunk, critic.tensors()
+    assert trunk is not None
+    ids_1_T = torch.tensor([[*tokens.prompt, *tokens.response]])
+    hidden_T_H = trunk(input_ids=ids_1_T).last_hidden_state[0, len(tokens.prompt) - 1 : -1].float()
+    value_T_1 = hidden_T_H @ kept["weight/head.weight"].T + kept["weight/head.bias"]
+    return [float(value) for value in value_T_1[:, 0]]
+
+
+def advantages_by_hand(
+    rewards: list[float], kls: list[list[float]], values: list[list[float]], coef: float, lam: float
+) -> list[list[float]]:
+    """Of each token of each response: the reward at its end less the price of the KL, whitened."""
+    rows = []
+    for reward, kl, value in zip(rewards, kls, values, strict=True):
+        row: list[float] = []
+        later, next_value = 0.0, 0.0
+        for t in reversed(range(len(kl))):
+            earned = -coef * kl[t] + (reward if t == len(kl) - 1 else 0.0)
+            later = earned + next_value - value[t] + lam * later
+            next_value = value[t]
+            row.insert(0, later)
+        rows.append(row)
+    every = [advantage for row in rows for advantage in row]
+    mean, deviation = statistics.fmean(every), statistics.pstdev(every)
+    return [[(advantage - mean) / deviation for advantage in row] for row in rows]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"epochs_per_rollout": 2}, {"estimator": "ppo", "critic": {"lr": 1e-2}}],
+    ids=["one update", "two", "critic"],
+)
 def test_every_number_of_a_token_is_that_of_a_plain_forward(
     workshop: Workshop, tiny_model: Path, more: dict[str, Any]
 ) -> None:
     config = policy_gradient_config(tiny_model, log={"tokens": "all", "samples_per_step": 5}) | more
     run_dir, trained = opened(workshop, "trained", config)
-    _, untouched = opened(workshop, "untouched", config)
+    _, before = opened(workshop, "before", config)
+    # Before the first update there is no KL yet, and the critic expects nothing.
     trained.take_step(1)
+    before.take_step(1)
+    trained.take_step(2)
     trained.run.events.close()
     # Random numbers are those of seed and step: the same responses again.
-    rollout = untouched.collector.collect(1)
-    untouched.run.events.close()
-    tokens_of = {
-        (prompt.id, answer.text): answer.tokens
-        for prompt, answer in zip(rollout.prompts, rollout.answers, strict=True)
+    before.policy.refresh_sampler(before.optimizer.n_steps)
+    rollout = before.collector.collect(2)
+    before.run.events.close()
+    answers = [answer.tokens for answer in rollout.answers]
+    causal, reference = before.policy.causal, AutoModelForCausalLM.from_pretrained(tiny_model)
+    told = [by_hand(causal, tokens) for tokens in answers]
+    kls = [
+        (logp_T - by_hand(reference, tokens)[0]).tolist()
+        for (logp_T, _), tokens in zip(told, answers, strict=True)
+    ]
+    values = [values_by_hand(before.critic, tokens) for tokens in answers]
+    lam = 1.0 if before.critic is None else 0.95
+    coef = before.kl_control.coef
+    advantages = advantages_by_hand(rollout.scores.reward, kls, values, coef, lam)
+    row_of = {
+        (prompt.id, *tokens.response): row
+        for row, (prompt, tokens) in enumerate(zip(rollout.prompts, answers, strict=True))
     }
 
-    samples = lines(run_dir, "sample")
+    samples = [line for line in lines(run_dir, "sample") if line["step"] == 2]
 
     assert len(samples) == 5
     for sample in samples:
-        tokens = tokens_of[sample["prompt_id"], sample["response"]]
-        before_T, entropy_T = by_hand(untouched, tokens)
-        after_T, _ = by_hand(trained, tokens)
-        assert {len(sample[name]) for name in TOKEN_ARRAYS} == {len(tokens.response)}
+        row = row_of[sample["prompt_id"], *sample["token_ids"]["ids"]]
+        before_T, entropy_T = told[row]
+        after_T, _ = by_hand(trained.policy.causal, answers[row])
+        assert {len(sample[name]) for name in TOKEN_ARRAYS} == {len(answers[row].response)}
         assert sample["logp"] == pytest.approx(before_T.tolist(), abs=1e-4)
+        # To the last of the digits that are kept: the sampler's own rounding, not the trainer's.
+        assert sample["sampler_logp"] == rounded(rollout.responses[row].logp)
+        assert sample["kl"] == pytest.approx(kls[row], abs=1e-4)
         assert sample["entropy"] == pytest.approx(entropy_T.tolist(), abs=1e-4)
+        assert sample["advantage"] == pytest.approx(advantages[row], abs=1e-3)
         assert sample["change"] == pytest.approx((after_T - before_T).tolist(), abs=1e-4)
-        assert sample["scores"]["n_tokens"] == len(tokens.response)
-    assert max(abs(value) for sample in samples for value in sample["change"]) > 1e-3
+        if before.critic is None:
+            assert sample["value"] is None
+        else:
+            assert sample["value"] == pytest.approx(values[row], abs=1e-4)
+        assert sample["scores"]["n_tokens"] == len(answers[row].response)
+    assert_none_is_flat(samples, "change", "kl", "advantage")
+    assert_none_is_flat(samples if before.critic is not None else [], "value")
+
+
+def assert_none_is_flat(samples: list[dict[str, Any]], *names: str) -> None:
+    """Equal to a number that is always 0 says nothing."""
+    for name in names:
+        told = [value for sample in samples for value in sample[name]]
+        assert not told or max(told) - min(told) > 1e-3, name
 
 
 def test_the_same_held_out_prompts_are_told_token_by_token_at_every_evaluation(
