@@ -144,10 +144,16 @@ def test_a_project_is_made_over_any_page(workshop: Workshop, open_page: OpenPage
     page.get_by_label("Project").select_option("New project…")
     dialog = page.get_by_role("dialog", name="New project")
     dialog.get_by_label("Name").fill("Made in a dialog")
+    expect(dialog.get_by_label("First comparisons with two judgments")).to_have_value("20")
+    later = dialog.get_by_label("Percent of later comparisons with two judgments")
+    expect(later).to_have_value("10")
     assert barriers(page, axe) == []
     dialog.get_by_role("button", name="Create project").click()
     expect(dialog).to_have_count(0)
     expect(page.locator(".switcher")).to_contain_text("Made in a dialog")
+    made = workshop.get(f"/projects/{page.get_by_label('Project').input_value()}")
+    assert made["name"] == "Made in a dialog"
+    assert (made["overlap_first"], made["overlap_share"]) == (20, 0.1)
 
 
 def test_the_theme_switch_is_kept(workshop: Workshop, open_page: OpenPage) -> None:
