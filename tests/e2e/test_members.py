@@ -1,0 +1,90 @@
+"""The Members page: every verb is pressed, and the service says what each of them has changed."""
+
+import re
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import OpenPage
+from tests.e2e.test_pages import barriers
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+
+def annotator_who_judged_one(workshop: Workshop, project: str, name: str) -> None:
+    """A new annotator of this project, with one judgment."""
+    body = {"name": name, "role": "annotator", "project_ids": [project]}
+    user = workshop.post("/users", body)["id"]
+    theirs = as_owner_of(workshop.post(f"/users/{user}/keys", {"name": "script"})["key"])
+    client = workshop.client
+    lease = client.post(f"/projects/{project}/assignments", headers=theirs).json()
+    said = {"tiers": [[one] for one in lease["presented_order"]], "verdict": "ranked"}
+    path = f"/assignments/{lease['id']}/judgment"
+    client.post(path, json=said, headers=theirs).raise_for_status()
+
+
+def as_owner_of(key: str) -> dict[str, str]:
+    """The headers of a request with this key."""
+    return {"Authorization": f"Bearer {key}"}
+
+
+def test_roles_keys_links_and_who_is_deactivated(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    project = workshop.new_project("All verbs", guidelines="")
+    workshop.comparisons(project, 1)
+    annotator_who_judged_one(workshop, project, "Hana")
+
+    def asked_with(key: str) -> httpx.Response:
+        return workshop.client.get("/me", headers=as_owner_of(key))
+
+    page = open_page(f"/projects/{project}/settings/members")
+    page.on("dialog", lambda dialog: dialog.accept())
+    members = page.get_by_role("region", name="Members")
+
+    # The list shows what the service has stored: it is asked for again after each change.
+    role = members.get_by_label("Role of Hana")
+    expect(role).to_have_value("annotator")
+    with page.expect_response(re.compile(rf"/projects/{project}/members\?")):
+        role.select_option("viewer")
+    expect(role).to_have_value("viewer")
+    expect(role).to_have_attribute("aria-busy", "false")
+    listed = workshop.get(f"/projects/{project}/members")["items"]
+    assert [one["role"] for one in listed if one["name"] == "Hana"] == ["viewer"]
+
+    members.get_by_role("button", name="Keys of Hana").click()
+    keys = page.get_by_role("dialog", name="Keys of Hana")
+    expect(keys.get_by_role("row", name="script")).to_be_visible()
+    keys.get_by_role("button", name="New key").click()
+    form = page.get_by_role("dialog", name="New key")
+    form.get_by_label("Name").fill("nightly")
+    form.get_by_role("button", name="Create key").click()
+    expect(keys.get_by_role("row", name="nightly")).to_be_visible()
+    key = keys.locator(".secret-value").inner_text()
+    assert asked_with(key).json()["name"] == "Hana"
+    assert barriers(page, axe) == []
+    keys.get_by_role("button", name="Close").click()
+
+    members.get_by_role("button", name="Deactivate Hana").click()
+    expect(members.get_by_role("row", name="Hana")).to_have_count(0)
+    assert asked_with(key).status_code == 401
+    page.get_by_text("Deactivated", exact=True).click()
+    gone = page.get_by_role("group").filter(has_text="They cannot sign in")
+    cells = gone.get_by_role("row", name="Hana").get_by_role("cell")
+    expect(cells.nth(1)).to_have_text("viewer")
+    expect(cells.nth(2)).to_have_text("1")
+    gone.get_by_role("button", name="Reactivate Hana").click()
+    expect(gone.get_by_text("Nobody is deactivated")).to_be_visible()
+    expect(members.get_by_role("row", name="Hana")).to_be_visible()
+
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    members.get_by_role("button", name="Invite people").click()
+    page.get_by_label("Names, one per line").fill("Ilse")
+    page.get_by_role("button", name="Make 1 link").click()
+    copy = page.get_by_role("button", name="Copy the link for Ilse")
+    copy.click()
+    expect(page.get_by_text("Copied").first).to_be_attached()
+    link = page.get_by_label("Link for Ilse", exact=True).input_value()
+    assert page.evaluate("navigator.clipboard.readText()") == link
