@@ -1,9 +1,11 @@
 """Agreement on the screen: the numbers of the API, and n/a with its reason where there are none."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from backend.domain.agreement.judged import Judged
 from tests.e2e.conftest import OpenPage
@@ -20,7 +22,10 @@ def preference(one: Judged) -> dict[str, object]:
         "comparison_id": one.comparison_id,
         "prompt_id": "p",
         "messages": [{"role": "user", "content": f"Question {one.comparison_id}?"}],
-        "responses": [{"id": each, "content": f"answer {each}"} for each in one.texts],
+        "responses": [
+            {"id": each, "content": f"answer {each}" + place * "!"}
+            for place, each in enumerate(one.texts)
+        ],
         "tiers": one.ranking.tiers,
         "unranked": one.ranking.unranked,
         "verdict": "ranked",
@@ -41,11 +46,39 @@ def head(page: Page) -> str:
     return page.get_by_role("region", name="Agreement").inner_text()
 
 
+def cells(section: Locator, row: str) -> dict[str, str]:
+    """What a row of a table says below each heading."""
+    heads = section.get_by_role("columnheader").all_text_contents()
+    said = section.get_by_role("row", name=row).get_by_role("cell").all_text_contents()
+    return dict(zip(heads, said, strict=True))
+
+
+def in_percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def habits_of(facts: dict[str, Any], active: str) -> dict[str, str]:
+    """What the columns of habits have to say; four responses were shown in each comparison."""
+    first, longer = facts["first_shown"], facts["longer"]
+    return {
+        "First shown is best": f"{in_percent(first['value'])}chance 25 %, "
+        f"{first['comparisons']} comparisons",
+        "Longer wins": f"{in_percent(longer['value'])}chance 50 %, "
+        f"{longer['comparisons']} comparisons",
+        "Tied pairs": in_percent(facts["tie_rate"]),
+        "Median active time": active,
+    }
+
+
 def test_the_headline_and_the_rows_are_those_of_the_api(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
-    judged = simulated([Task(4, 0.6, tie_width=0.5)], 60, seed=1, users=["Ada", "Ben", "Cleo"])
+    task = Task(4, 0.6, tie_width=0.5)
+    judged = list(simulated([task], 60, seed=1, users=["Ada", "Ben", "Cleo"]))
     project = project_of(workshop, "Three annotators", judged)
+    monday = datetime(2026, 11, 2, 9, tzinfo=UTC)
+    weeks = [(monday, 4.0)] * 60 + [(monday + timedelta(days=13), 12.5)] * 60
+    workshop.date_judgments(project, weeks)
     answer = workshop.get(f"/projects/{project}/agreement")
     page = open_page(f"/projects/{project}/data/agreement")
 
@@ -62,9 +95,32 @@ def test_the_headline_and_the_rows_are_those_of_the_api(
     page.get_by_role("button", name="Show all").press("Enter")
     expect(worst.locator("tbody tr")).to_have_count(len(answer["disputes"]))
 
-    alpha = [f"{one:.2f}" for one in answer["ranks"][0]["alpha_interval"]]
+    table = page.locator("section", has_text="The agreement of an annotator is with")
+    total = cells(table, "Everybody")
+    assert total["Judgments"] == "120"
+    assert total.items() >= habits_of(answer["everybody"], "8.25 s").items()
+    table = page.locator("section", has_text="Weeks begin on Monday")
+    for week, name, active in zip(
+        answer["weeks"], ("2026-11-02", "2026-11-09"), ("4 s", "12.5 s"), strict=True
+    ):
+        row = cells(table, name)
+        assert row["Judgments"] == "60"
+        assert row["Agreement"].startswith(f"{week['agreement']['value']:.2f}")
+        assert row.items() >= habits_of(week, active).items()
+
+    (ranked,) = answer["ranks"]
+    alpha, w = (
+        " to ".join(f"{end:.2f}" for end in ranked[name])
+        for name in ("alpha_interval", "kendalls_w_interval")
+    )
     ranks = page.locator("section", has_text="Agreement on ranks")
-    expect(ranks).to_contain_text(" to ".join(alpha))
+    assert cells(ranks, "0.50") == {
+        "Responses": "4",
+        "Comparisons": "60",
+        "Krippendorff's α": f"{ranked['alpha']:.2f}{alpha}",
+        "Kendall's W": f"{ranked['kendalls_w']:.2f}{w}",
+        "W by chance": "0.50",
+    }
 
     page.goto(f"/projects/{project}/now")
     expect(page.get_by_text(f"95 % interval {low} to {high}")).to_be_visible()

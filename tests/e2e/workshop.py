@@ -32,6 +32,7 @@ from backend.store.runs import events, logs, runs, samples
 from backend.store.runs.events import NewEvent
 from backend.store.runs.logs import Printed
 from backend.store.runs.runs import NewRun
+from backend.store.tables.data import Judgment
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
 from tests import processes
@@ -111,6 +112,14 @@ class Workshop:
             for number in range(count)
         ]
         self.take_in(project_id, "comparisons", records)
+
+    def date_judgments(self, project_id: str, made: Sequence[tuple[datetime, float]]) -> None:
+        """Store when each judgment of a project was made and the seconds it took, oldest first."""
+        of_project = select(Judgment).where(Judgment.project_id == project_id)
+        with self._writing() as session:
+            stored = session.scalars(of_project.order_by(Judgment.number)).all()
+            for judgment, (at, active_s) in zip(stored, made, strict=True):
+                judgment.created_at, judgment.active_ms = at, round(1000 * active_s)
 
     def base_model(self, project_id: str) -> str:
         """The id of a registered model."""
