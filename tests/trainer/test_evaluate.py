@@ -13,6 +13,7 @@ import pytest
 
 from backend.schemas.references import Reference
 from backend.schemas.training import EvaluateConfig, parse_run_config
+from intervals.clustered import exact_interval
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
     SYSTEM,
@@ -83,6 +84,8 @@ def test_an_evaluation_scores_every_prompt(workshop: Workshop, tiny_model: Path)
     assert found["eval/pass@1"] < found["eval/pass@2"] < found["eval/pass@4"]
     assert found["eval/pass@4_low"] < found["eval/pass@4"] < found["eval/pass@4_high"]
     assert found["eval/reward"] == found["reward/raw_mean"] == found["reward/regex"]
+    for end in ("low", "high"):
+        assert found[f"eval/reward_{end}"] == found[f"reward/raw_mean_{end}"]
     assert 1 <= found["eval/length"] <= 8
     assert not any("baseline" in name or "win" in name for name in found)
     assert len(lines(run_dir, "sample")) == 5
@@ -160,6 +163,8 @@ def test_responses_that_could_not_be_scored_count_for_neither_model(
     assert len(pairs) == 14
     for name in ("eval/reward", "reward/raw_mean", "reward/regex"):
         assert found[name] == pytest.approx(fmean(our.values())), name
+    share = [found[f"reward/regex_coverage{end}"] for end in ("_low", "", "_high")]
+    assert share == pytest.approx([exact_interval(15, 16)[0], 15 / 16, exact_interval(15, 16)[1]])
     assert found["baseline/reward"] == pytest.approx(fmean(their.values()))
     assert found["eval/win_rate"] == pytest.approx(fmean(win_share(*pair) for pair in pairs))
     assert found["eval/gain"] == pytest.approx(fmean(a - b for a, b in pairs))

@@ -73,6 +73,7 @@ def test_generated_records_say_it_too(workshop: Workshop, tiny_model: Path) -> N
     [values] = [line["values"] for line in lines(run_dir, "metric")]
     assert values["eval/pass@1"] == pytest.approx(sum(passed) / len(passed))
     assert values["reward/regex_coverage"] == 1
+    assert 0 < values["reward/regex_coverage_low"] < values["reward/regex_coverage_high"] == 1
 
 
 def test_a_run_goes_on_where_a_grader_has_nothing_to_grade_by(

@@ -134,7 +134,7 @@ _REWARD = (
         unit="share",
         healthy="Rises with `eval/pass@1`.",
     ),
-    samplers.TERM_COVERAGE.model_copy(update={"is_evaluation": False}),
+    samplers.TERM_COVERAGE.model_copy(update={"is_evaluation": False, "has_interval": False}),
     Metric(
         name="reward/{term}",
         group=Group.REWARD,

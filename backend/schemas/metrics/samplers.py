@@ -23,6 +23,7 @@ TERM_COVERAGE = Metric(
     healthy="1; below 1 the term itself failed (time limit, missing reference, error): the samples "
     "say why.",
     is_evaluation=True,
+    has_interval=True,
 )
 PASS_AT_1 = Metric(
     name="eval/pass@1",
@@ -55,6 +56,7 @@ GENERATE = (
         unit="nats per response",
         healthy="Falls as the model leaves its reference.",
         is_evaluation=True,
+        has_interval=True,
     ),
     PASS_AT_1,
     TERM_COVERAGE,
@@ -75,6 +77,7 @@ GENERATE = (
         unit="tokens",
         healthy="Well below `rollout.max_new_tokens`.",
         is_evaluation=True,
+        has_interval=True,
     ),
     Metric(
         name="truncated_fraction",
@@ -84,6 +87,7 @@ GENERATE = (
         unit="share",
         healthy="Near 0; otherwise annotators rank incomplete responses.",
         is_evaluation=True,
+        has_interval=True,
     ),
 )
 
@@ -293,6 +297,7 @@ EVALUATE = (
         what="Mean weighted sum of the reward terms, before normalization and clip.",
         healthy="Depends on the terms.",
         is_evaluation=True,
+        has_interval=True,
     ),
     TERM_COVERAGE,
     REWARD_TERM,

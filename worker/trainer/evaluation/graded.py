@@ -14,7 +14,10 @@ from worker.trainer.rewards.scorer import Scores
 
 def term_metrics(scores: Scores, prompt_ids: Sequence[str]) -> dict[str, float]:
     """The mean score by each term over what it could score, and how much that was."""
-    values = coverage(scores)
+    values: dict[str, float] = {}
+    for name in scores.coverage:
+        is_scored = [float(math.isfinite(score)) for score in scores.terms[name]]
+        values |= rate_with_interval(_coverage(name), is_scored, prompt_ids)
     for name, scored in scores.terms.items():
         metric = f"reward/{name}"
         if name in scores.judging & scores.shares:
@@ -26,8 +29,15 @@ def term_metrics(scores: Scores, prompt_ids: Sequence[str]) -> dict[str, float]:
 
 
 def coverage(scores: Scores) -> dict[str, float]:
-    """The share of responses with a score, by term that judges correctness or missed some."""
-    return {f"reward/{name}_coverage": share for name, share in scores.coverage.items()}
+    """The share of responses with a score, by term that judges correctness or missed some.
+
+    Of a step that trains: without intervals.
+    """
+    return {_coverage(name): share for name, share in scores.coverage.items()}
+
+
+def _coverage(term: str) -> str:
+    return f"reward/{term}_coverage"
 
 
 def pass_rate(scores: Scores, prompt_ids: Sequence[str]) -> dict[str, float]:

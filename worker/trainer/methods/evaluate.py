@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Literal
 
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -28,7 +27,7 @@ from worker.trainer.evaluation.graded import tell_unscored, term_metrics
 from worker.trainer.evaluation.measures import measures
 from worker.trainer.evaluation.rows import Measured
 from worker.trainer.evaluation.texts import read_texts, text_logp
-from worker.trainer.evaluation.with_interval import ratio_with_interval
+from worker.trainer.evaluation.with_interval import ratio_with_interval, score_with_interval
 from worker.trainer.models import loading
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.output import write_json, write_lines, write_output
@@ -202,8 +201,9 @@ def _metrics(run: Run, answered: Answered, config: EvaluateConfig) -> dict[str, 
         values |= measures(measured.rows, prefix)
         values |= breakdown(measured.rows, prefix)
     own = answered.sets[OWN]
-    if scored := [value for value in own.scores.raw if math.isfinite(value)]:
-        values["reward/raw_mean"] = fmean(scored)
+    values |= score_with_interval(
+        "reward/raw_mean", own.scores.raw, own.prompt_ids, most=own.scores.most_raw
+    )
     values |= term_metrics(own.scores, own.prompt_ids)
     return values | _texts("eval/text_logp", answered.text_logp, answered.text_tokens)
 

@@ -5,7 +5,6 @@ reward terms it scores each response. Trains nothing.
 """
 
 from contextlib import closing
-from statistics import fmean
 
 from backend.schemas.records import GeneratedRecord
 from backend.schemas.rewards import Reward
@@ -14,7 +13,7 @@ from backend.schemas.training import GenerateConfig
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.evaluation.distance import Distance, distance_to
 from worker.trainer.evaluation.graded import pass_rate, term_metrics
-from worker.trainer.evaluation.with_interval import mean_with_interval
+from worker.trainer.evaluation.with_interval import mean_with_interval, rate_with_interval
 from worker.trainer.models import loading
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.output import write_lines, write_output
@@ -50,7 +49,7 @@ def generate(run: Run, config: GenerateConfig) -> None:
         )
     answers = [one.answer for one in sampled]
     prompt_ids = [one.prompt.id for one in sampled]
-    values = _sampling_metrics([one.response for one in sampled])
+    values = _sampling_metrics([one.response for one in sampled], prompt_ids)
     distance: Distance | None = None
     if config.reference is not None:
         run.events.progress(steps, steps, "logprob")
@@ -59,7 +58,7 @@ def generate(run: Run, config: GenerateConfig) -> None:
         )
         distance = distance_to(run, model, reference, [a.tokens for a in answers], sampling)
         values |= mean_with_interval("kl/exact", distance.kl, prompt_ids)
-        values["eval/ref_logp"] = fmean(distance.ref_logp)
+        values |= mean_with_interval("eval/ref_logp", distance.ref_logp, prompt_ids)
     scores: Scores | None = None
     if config.reward:
         run.events.progress(steps, steps, "reward")
@@ -90,13 +89,13 @@ def generate(run: Run, config: GenerateConfig) -> None:
     run.events.progress(steps, steps, "saving")
 
 
-def _sampling_metrics(responses: list[Response]) -> dict[str, float]:
+def _sampling_metrics(responses: list[Response], prompt_ids: list[str]) -> dict[str, float]:
+    lengths = [float(len(response.ids)) for response in responses]
+    cut = [float(response.finish_reason is FinishReason.LENGTH) for response in responses]
     return {
         "responses": float(len(responses)),
-        "length/mean": fmean(len(response.ids) for response in responses),
-        "truncated_fraction": fmean(
-            float(response.finish_reason is FinishReason.LENGTH) for response in responses
-        ),
+        **mean_with_interval("length/mean", lengths, prompt_ids),
+        **rate_with_interval("truncated_fraction", cut, prompt_ids),
     }
 
 

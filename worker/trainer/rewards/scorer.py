@@ -140,13 +140,18 @@ class Scores:
 
         It has them if it is the plain sum of shares.
         """
-        summed = {name: weight for name, weight in self.weights.items() if weight}
         is_plain = not self.penalty and all(
             reward == raw
             for reward, raw in zip(self.reward, self.raw, strict=True)
             if math.isfinite(raw)
         )
-        if not summed or not is_plain or not summed.keys() <= self.shares:
+        return self.most_raw if is_plain else None
+
+    @cached_property
+    def most_raw(self) -> float | None:
+        """The largest weighted sum there can be, as `most` says it of the reward."""
+        summed = {name: weight for name, weight in self.weights.items() if weight}
+        if not summed or not summed.keys() <= self.shares:
             return None
         return sum(summed.values()) if min(summed.values()) > 0 else None
 
