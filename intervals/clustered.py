@@ -73,6 +73,32 @@ def interval_of_mean(clusters: Clusters) -> Interval | None:
     return clusters.mean - half, clusters.mean + half
 
 
+def interval_of_positive_mean(clusters: Clusters) -> Interval | None:
+    """The interval of a mean of positive values where few clusters hold most of the weight.
+
+    Student's t interval on the scale of the square root, because such means are skewed. Each
+    cluster is compared with the mean of the others (HC3; MacKinnon and White 1985, Journal of
+    Econometrics 29), because a heavy one pulls the common mean to itself; and they count as their
+    effective number (Kish 1965, Survey Sampling). None with fewer than two clusters.
+    """
+    n, mean, weight = len(clusters.sums), clusters.mean, math.fsum(clusters.weights)
+    if n < 2 or mean <= 0:
+        return None if n < 2 else (mean, mean)
+    moves = (
+        (s - mean * w) * weight / (weight - w)
+        for s, w in zip(clusters.sums, clusters.weights, strict=True)
+    )
+    error = math.sqrt(math.fsum(move * move for move in moves)) / weight
+    half = quantile(SHARE, max(1, int(_effective(clusters.weights)) - 1)) * error / (2 * mean)
+    return mean * max(0.0, 1 - half) ** 2, mean * (1 + half) ** 2
+
+
+def _effective(weights: Sequence[float]) -> float:
+    """How many clusters of equal weight would say as much."""
+    # The least above a whole number that rounding has put below it.
+    return math.fsum(weights) ** 2 / math.fsum(w * w for w in weights) + 1e-9
+
+
 def interval_of_rate(clusters: Clusters) -> Interval | None:
     """The interval of a mean of values in [0, 1]; None with fewer than two clusters.
 

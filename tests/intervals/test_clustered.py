@@ -14,8 +14,10 @@ from intervals.clustered import (
     exact_interval,
     interval_of_gain,
     interval_of_mean,
+    interval_of_positive_mean,
     interval_of_rate,
 )
+from worker.trainer.evaluation.pass_at_k import pass_at_k
 
 
 def test_the_t_interval_of_three_values_worked_by_hand() -> None:
@@ -24,16 +26,32 @@ def test_the_t_interval_of_three_values_worked_by_hand() -> None:
     assert (low, high) == pytest.approx((2 - 2.484138, 2 + 2.484138), abs=1e-5)
 
 
+def test_the_interval_of_a_positive_mean_worked_by_hand() -> None:
+    """2, 4 and, twice as heavy, 3: the mean is 3 of weight 4.
+
+    From the means of the others, 10 / 3, 8 / 3 and 3, they are away -4 / 3, 4 / 3 and 0, so the
+    error is sqrt(32 / 9) / 4. They count as 16 / 6 clusters, two whole ones: t(.975, 1) = 12.7062.
+    """
+    clusters = Clusters([2.0, 4.0, 6.0], [1.0, 1.0, 2.0])
+    half = 12.7062 * math.sqrt(32 / 9) / 4 / (2 * 3)
+    expected = (0.0, 3 * (1 + half) ** 2)
+    assert interval_of_positive_mean(clusters) == pytest.approx(expected, abs=1e-4)
+    equal = interval_of_positive_mean(Clusters([1.0, 2.0, 3.0], [1.0] * 3))
+    half = 4.30265 * math.sqrt(4.5) / 3 / (2 * 2)
+    assert equal == pytest.approx((2 * (1 - half) ** 2, 2 * (1 + half) ** 2), abs=1e-5)
+
+
 def test_copies_of_a_prompts_values_narrow_nothing() -> None:
     once = Clusters.of([0.0, 1.0, 1.0], ["a", "b", "c"])
     often = Clusters.of([0.0, 1.0, 1.0] * 50, ["a", "b", "c"] * 50)
-    for interval in (interval_of_mean, interval_of_rate):
+    for interval in (interval_of_mean, interval_of_positive_mean, interval_of_rate):
         assert interval(often) == pytest.approx(interval(once))
 
 
 def test_one_cluster_has_no_interval_and_none_no_mean() -> None:
     one = Clusters.of([0.5, 0.7], ["a", "a"])
     assert interval_of_mean(one) is None
+    assert interval_of_positive_mean(one) is None
     assert interval_of_rate(one) is None
     with pytest.raises(ValueError, match="at least one"):
         _ = Clusters([], []).mean
@@ -116,6 +134,19 @@ def test_intervals_of_means_cover_the_truth(draw: Draw, truth: float) -> None:
 def test_intervals_of_rates_cover_the_truth(rate: float, of: int, alike: float) -> None:
     covered = _covered(_rate(rate, 100, of, alike), rate, interval_of_rate)
     assert 0.93 <= covered <= 0.97
+
+
+@pytest.mark.parametrize("rate", [0.03, 0.1, 0.3, 0.5])
+@pytest.mark.parametrize("alike", [3.0, 0.5])
+def test_intervals_of_pass_at_4_of_8_cover_the_truth(rate: float, alike: float) -> None:
+    """Truly 1 - E[(1 - p)^4] of prompts whose own rates p are beta distributed."""
+
+    def draw(source: random.Random) -> list[float]:
+        own = [source.betavariate(rate * alike, (1 - rate) * alike) for _ in range(100)]
+        return [pass_at_k(8, sum(source.random() < p for _ in range(8)), 4) for p in own]
+
+    truth = 1 - math.prod(((1 - rate) * alike + i) / (alike + i) for i in range(4))
+    assert 0.93 <= _covered(draw, truth, interval_of_rate) <= (0.97 if truth >= 0.1 else 1)
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.2, 0.3, 0.4, 0.5, 0.9])

@@ -111,10 +111,9 @@ def _covered(rate: float, n: int, per_x: float, of: int = 1, spread: float = 0.0
     return hits / _DRAWS
 
 
-_DRAWS = 300
-# A coverage of 0.95 shows as less than 0.92 in 300 draws once in a hundred times, and the draws
-# are the same in every run of the test.
-_LEAST = 0.92
+# The draws are the same in every run of the test.
+_DRAWS = 1000
+_LEAST = 0.93
 
 
 @pytest.mark.parametrize(
@@ -125,12 +124,13 @@ _LEAST = 0.92
         (0.97, 64, -1.5),
         (0.99, 30, 0.0),
         (0.99, 64, 1.5),
-        (0.99, 200, 0.0),
+        pytest.param(0.99, 200, 0.0, marks=pytest.mark.slow),
     ],
 )
 def test_it_covers_the_truth_even_near_one(rate: float, n: int, per_x: float) -> None:
     assert _covered(rate, n, per_x) >= _LEAST
 
 
+@pytest.mark.slow
 def test_it_covers_the_truth_where_values_come_in_clusters() -> None:
     assert _covered(0.7, 64, 1.0, of=4, spread=2.0) >= _LEAST

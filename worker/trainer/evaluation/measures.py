@@ -18,9 +18,9 @@ from typing import Any
 from worker.trainer.evaluation.pass_at_k import best_of_k, ks_of, majority_at_k, pass_at_k
 from worker.trainer.evaluation.with_interval import (
     hits_per_weight,
+    length_with_interval,
     mean_with_interval,
     rate_with_interval,
-    ratio_with_interval,
     score_with_interval,
 )
 
@@ -133,15 +133,14 @@ def _named(name: str, part: str) -> str:
 
 def _correctness(rows: Sequence[Row]) -> dict[str, float]:
     """pass@k, maj@k and best-of-k, the length of right and wrong responses, score per token."""
-    right = [float(bool(row.passed)) for row in rows]
+    is_right = [bool(row.passed) for row in rows]
+    is_wrong = [not one for one in is_right]
     lengths = [float(row.n_tokens) for row in rows]
     prompts = [row.prompt_id for row in rows]
-    of_right = [length * passed for length, passed in zip(lengths, right, strict=True)]
-    of_wrong = [length * (1 - passed) for length, passed in zip(lengths, right, strict=True)]
     values = {
-        **hits_per_weight("score_per_token", right, lengths, prompts),
-        **ratio_with_interval("length_right", of_right, right, prompts),
-        **ratio_with_interval("length_wrong", of_wrong, [1 - one for one in right], prompts),
+        **hits_per_weight("score_per_token", list(map(float, is_right)), lengths, prompts),
+        **length_with_interval("length_right", lengths, is_right, prompts),
+        **length_with_interval("length_wrong", lengths, is_wrong, prompts),
     }
     groups = _by_prompt(rows)
     for k in ks_of(min(map(len, groups.values()))):

@@ -11,6 +11,7 @@ from intervals.clustered import (
     Clusters,
     interval_of_gain,
     interval_of_mean,
+    interval_of_positive_mean,
     interval_of_rate,
 )
 from intervals.interval import Interval
@@ -90,17 +91,29 @@ def rate_with_interval(
 def ratio_with_interval(
     name: str, value_N: Sequence[float], weight_N: Sequence[float], prompt_N: Sequence[Hashable]
 ) -> dict[str, float]:
-    """Sum of values over sum of weights; nothing where the weights are 0.
+    """Sum of values over sum of weights; nothing where the weights are 0."""
+    return _if_any(name, _weighed(value_N, weight_N, prompt_N), interval_of_mean)
 
-    A prompt without weight says nothing of the ratio and is not counted.
-    """
+
+def length_with_interval(
+    name: str, length_N: Sequence[float], is_counted_N: Sequence[bool], prompt_N: Sequence[Hashable]
+) -> dict[str, float]:
+    """The mean length of some responses, maybe few and of few prompts; nothing without any."""
+    counted = list(map(float, is_counted_N))
+    of_counted = [length * one for length, one in zip(length_N, counted, strict=True)]
+    return _if_any(name, _weighed(of_counted, counted, prompt_N), interval_of_positive_mean)
+
+
+def _weighed(
+    value_N: Sequence[float], weight_N: Sequence[float], prompt_N: Sequence[Hashable]
+) -> Clusters:
+    """Without the prompts that have no weight: they say nothing of a ratio."""
     weighed = [i for i, weight in enumerate(weight_N) if weight > 0]
-    clusters = Clusters.of(
+    return Clusters.of(
         [value_N[i] for i in weighed],
         [prompt_N[i] for i in weighed],
         [weight_N[i] for i in weighed],
     )
-    return _if_any(name, clusters, interval_of_mean)
 
 
 def hits_per_weight(
