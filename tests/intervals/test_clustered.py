@@ -10,13 +10,13 @@ import pytest
 from intervals import beta
 from intervals.clustered import (
     Clusters,
-    Interval,
     exact_interval,
     interval_of_gain,
     interval_of_mean,
     interval_of_positive_mean,
     interval_of_rate,
 )
+from intervals.interval import Interval
 from worker.trainer.evaluation.pass_at_k import pass_at_k
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from worker.trainer.evaluation.length_controlled import win_rate_at_equal_length
+from intervals.length_controlled import win_rate_at_equal_length
 from worker.trainer.evaluation.measures import Row, TooManyValues, broken_down, measures
 from worker.trainer.evaluation.with_interval import (
     gain_with_interval,

@@ -5,7 +5,7 @@ Called by evaluate. Source of the win rate at equal length: `length_controlled`.
 
 import math
 
-from worker.trainer.evaluation.length_controlled import win_rate_at_equal_length
+from intervals.length_controlled import win_rate_at_equal_length
 from worker.trainer.evaluation.rows import Measured
 from worker.trainer.evaluation.with_interval import (
     gain_with_interval,
