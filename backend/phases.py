@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -191,6 +191,10 @@ class Phases:
             raise LookupError(f"{self.name} admits everybody, so nobody can be asked again")
         return Claim(self.caller.id, secret, may)
 
+    def claim_to_view(self, *project_ids: str) -> Claim:
+        """Claim an answer that lasts as long as its caller may see these projects."""
+        return self.claim(partial(_may_view, project_ids))
+
     @cached_property
     def _sent(self) -> Credentials:
         """The credentials of this request; each transaction asks anew whose they are."""
@@ -329,6 +333,10 @@ def _must_see(session: Session, caller: Caller, operation: Operation, object_id:
         # It belongs to all projects: anybody with the role may read it, nobody else's to change.
         is_reading = operation.scope is Scope.READ
         caller.must_hold_anywhere(operation.role if is_reading else Role.ADMIN)
+
+
+def _may_view(project_ids: tuple[str, ...], caller: Caller) -> bool:
+    return all(caller.holds_in(one, Role.VIEWER) for one in project_ids)
 
 
 def _checked_key(key: str) -> str:

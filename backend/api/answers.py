@@ -1,7 +1,6 @@
 """Answers: what a run that samples was answered, as the file that came home."""
 
 from collections.abc import AsyncIterator
-from functools import partial
 from typing import IO
 
 from fastapi import Request
@@ -10,12 +9,10 @@ from fastapi.responses import StreamingResponse
 
 from backend.artifacts import ArtifactStore
 from backend.deps import SettingsDep
-from backend.domain.access import Caller
 from backend.phases import Phases
 from backend.pressure.permissions import Claim, NoLongerPermitted, Permissions
 from backend.pressure.turns import Turns
 from backend.routes import api_router
-from backend.schemas.vocabulary import Role
 from backend.store.runs import outputs, runs
 
 router = api_router("answers")
@@ -39,7 +36,7 @@ async def download_answers(
     artifacts = ArtifactStore(settings.resolved_artifact_url)
     # A store that is away is told before the answer begins.
     file = await run_in_threadpool(artifacts.open, kept.key)
-    claim = phases.claim(partial(_may_download, project_id))
+    claim = phases.claim_to_view(project_id)
     state = request.app.state
     return StreamingResponse(
         _parts(file, state.turns, state.permissions, claim),
@@ -74,7 +71,3 @@ async def _parts(
     finally:
         permission.end()
         file.close()
-
-
-def _may_download(project_id: str, caller: Caller) -> bool:
-    return caller.holds_in(project_id, Role.VIEWER)

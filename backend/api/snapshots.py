@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from functools import partial
 from typing import Any
 
 from fastapi import Response
@@ -24,7 +23,7 @@ from backend.schemas.data import (
     SnapshotLineAnswer,
 )
 from backend.schemas.paging import Listing
-from backend.schemas.vocabulary import Role, SnapshotKind, Split
+from backend.schemas.vocabulary import SnapshotKind, Split
 from backend.store.data import snapshots
 from backend.transactions import Transactions
 
@@ -106,7 +105,7 @@ async def export_snapshot(
     state = phases.request.app.state
     file = _File(state.transactions, snapshot, format, split)
     dropped = await file.dropped_ties(caller.id)
-    claim = phases.claim(partial(_may_export, snapshot.project_id))
+    claim = phases.claim_to_view(snapshot.project_id)
     name = "-".join([snapshot_id, format, *([split] if split else [])])
     return StreamingResponse(
         file.batches(state.permissions, claim),
@@ -181,10 +180,6 @@ class _File:
                 yield batch.body
         finally:
             permission.end()
-
-
-def _may_export(project_id: str, caller: Caller) -> bool:
-    return caller.holds_in(project_id, Role.VIEWER)
 
 
 def _batch(session: SessionDep, _: Caller | None, asked: Mapping[str, Any]) -> Made:

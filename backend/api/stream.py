@@ -180,7 +180,7 @@ def _streaming(
     after = None if numbers is None else _after(numbers, heads)
     streams: Streams = phases.request.app.state.streams
     permissions: Permissions = phases.request.app.state.permissions
-    claim = phases.claim(partial(_may_follow, opening.project_ids))
+    claim = phases.claim_to_view(*opening.project_ids)
     events = streams.follow(
         heads,
         last_id=begin.last_id,
@@ -194,8 +194,3 @@ def _streaming(
 def _may_rank(project_id: str, caller: Caller) -> bool:
     """Whether whoever waits may still be given comparisons of this project."""
     return caller.holds_in(project_id, Role.ANNOTATOR)
-
-
-def _may_follow(project_ids: frozenset[str], caller: Caller) -> bool:
-    """Whether whoever opened a stream may still see the runs of these projects."""
-    return all(caller.holds_in(one, Role.VIEWER) for one in project_ids)

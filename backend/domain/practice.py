@@ -25,7 +25,7 @@ def score(expected: Ranking, answer: Ranking) -> Score:
 
     A pair that the answer does not place does not agree.
     """
-    wanted, found = _places(expected), _places(answer)
+    wanted, found = expected.places, answer.places
     pairs = list(combinations(wanted, 2))
     agreed = sum(_order(wanted, pair) == _order(found, pair) for pair in pairs)
     return Score(agreed, len(pairs))
@@ -39,10 +39,6 @@ def total(scores: Sequence[Score]) -> Score:
 def passes(found: Score, bar: float) -> bool:
     """Whether this share of the pairs (from 0 to 1) agrees."""
     return found.agreed >= bar * found.pairs - _ROUNDING
-
-
-def _places(ranking: Ranking) -> dict[str, int]:
-    return {one: place for place, tier in enumerate(ranking.tiers) for one in tier}
 
 
 def _order(places: dict[str, int], pair: tuple[str, str]) -> int | None:

@@ -19,6 +19,11 @@ class Ranking:
     verdict: Verdict
 
     @property
+    def places(self) -> dict[str, int]:
+        """The tier of each placed id, 0 = best."""
+        return {one: place for place, tier in enumerate(self.tiers) for one in tier}
+
+    @property
     def wins(self) -> list[tuple[str, str]]:
         """Every (better, worse) pair: across tiers, never within one, never with an unranked id."""
         return [

@@ -5,7 +5,7 @@ whoever uses it says what that means. Unknown keys are refused. `parse_run_confi
 in. What else a method is stands in `backend.schemas.methods`.
 """
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, TypeAdapter, model_validator
 
@@ -158,6 +158,14 @@ class DpoConfig(OnRecords):
         return self
 
 
+_Sampling = TypeVar("_Sampling", bound="GenerateConfig | EvaluateConfig")
+
+
+def _greedy_responses_are_one(config: _Sampling) -> _Sampling:
+    config.rollout.check_samples(config.samples_per_prompt)
+    return config
+
+
 class GenerateConfig(Sampler):
     """Sample responses to prompts; they are stored as responses, and as comparisons to rank."""
 
@@ -181,10 +189,7 @@ class GenerateConfig(Sampler):
         "are needed, at most 9 are used.",
     )
 
-    @model_validator(mode="after")
-    def _greedy_responses_are_one(self) -> Self:
-        self.rollout.check_samples(self.samples_per_prompt)
-        return self
+    _greedy = model_validator(mode="after")(_greedy_responses_are_one)
 
 
 class EvaluateConfig(Sampler):
@@ -225,10 +230,7 @@ class EvaluateConfig(Sampler):
         check_logp(self.evaluation_sets, self.rollout)
         return self
 
-    @model_validator(mode="after")
-    def _greedy_responses_are_one(self) -> Self:
-        self.rollout.check_samples(self.samples_per_prompt)
-        return self
+    _greedy = model_validator(mode="after")(_greedy_responses_are_one)
 
     @model_validator(mode="after")
     def _nothing_runs(self) -> Self:

@@ -29,7 +29,6 @@ from math import comb
 
 from backend.domain.agreement.interval import interval_of_share
 from backend.domain.agreement.judged import Judged
-from backend.domain.ranking import Ranking
 from intervals.interval import Interval
 
 # Below this many comparisons an interval would promise more than anybody knows.
@@ -108,7 +107,7 @@ def meetings(judged: Iterable[Judged]) -> list[Meeting]:
 
 
 def _meeting(one: Judged, other: Judged, rankings: int) -> Meeting:
-    mine, yours = places(one.ranking), places(other.ranking)
+    mine, yours = one.ranking.places, other.ranking.places
     said = [
         (_order(mine[a], mine[b]), _order(yours[a], yours[b]))
         for a, b in combinations(mine.keys() & yours.keys(), 2)
@@ -125,11 +124,6 @@ def _meeting(one: Judged, other: Judged, rankings: int) -> Meeting:
         contradicted=sum(left * right < 0 for left, right in said),
         tied=(sum(left == 0 for left, _ in said), sum(right == 0 for _, right in said)),
     )
-
-
-def places(ranking: Ranking) -> dict[str, int]:
-    """The tier of each placed response, 0 = best."""
-    return {one: place for place, tier in enumerate(ranking.tiers) for one in tier}
 
 
 def _order(one: int, other: int) -> int:
