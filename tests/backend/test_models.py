@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 import struct
 from datetime import UTC, datetime
 from pathlib import Path
@@ -109,6 +110,21 @@ def test_a_path_out_of_the_roots_or_to_nothing_is_refused(
     refused = register(light_service, path=path)
     assert refused.status_code == 422
     assert refused.json()["advice"]
+    assert light_service.client().get("/models").json()["items"] == []
+
+
+@pytest.mark.parametrize("made", ["artifacts/runs/run_x/model-1", "runs/run_x/attempt-1/model"])
+def test_what_a_run_has_made_is_no_path_of_a_model(
+    light_service: Service, folder: Path, made: str
+) -> None:
+    """It belongs to the run's project: who may not see that could register it by its address."""
+    output = folder.parents[1] / made
+    shutil.copytree(folder, output)
+    (folder.parent / "link").symlink_to(output)
+    for path in (str(output), f"models/../{made}", "models/link"):
+        refused = register(light_service, path=path)
+        assert refused.status_code == 422
+        assert "outside the folders that models may be loaded from" in refused.json()["detail"]
     assert light_service.client().get("/models").json()["items"] == []
 
 
