@@ -200,7 +200,9 @@ def test_a_stream_asks_for_permission(server: Server) -> None:
 
 
 @pytest.mark.serial
-@pytest.mark.parametrize("how", ["revoked key", "lost membership", "signed out"])
+@pytest.mark.parametrize(
+    "how", ["revoked key", "lost membership", "signed out", "sessions ended", "new password"]
+)
 def test_who_may_see_no_more_is_told_no_more(
     server: Server, database: Database, seed: Seed, how: str
 ) -> None:
@@ -211,10 +213,10 @@ def test_who_may_see_no_more_is_told_no_more(
     key = server.client.post(f"/users/{user['id']}/keys", json={"name": "laptop"}).json()
     ended_s: list[float] = []
     with httpx.Client(base_url=server.client.base_url, timeout=60) as vera:
-        if how == "signed out":
-            vera.post("/session", json=secret).raise_for_status()
-        else:
+        if how in ("revoked key", "lost membership"):
             vera.headers["Authorization"] = f"Bearer {key['key']}"
+        else:
+            vera.post("/session", json=secret).raise_for_status()
         with vera.stream("GET", f"/runs/{run_id}/stream") as response:
             events = events_of(response)
             assert next(events).type == "state"
@@ -226,6 +228,11 @@ def test_who_may_see_no_more_is_told_no_more(
             elif how == "signed out":
                 origin = {"Origin": server.url}
                 vera.delete("/session", headers=origin).raise_for_status()
+            elif how == "sessions ended":
+                server.client.delete(f"/users/{user['id']}/sessions").raise_for_status()
+            elif how == "new password":
+                new = {"password": "another horse battery"}
+                server.client.patch(f"/users/{user['id']}", json=new).raise_for_status()
             else:
                 with database.write() as session:
                     session.execute(delete(Membership).where(Membership.user_id == user["id"]))
