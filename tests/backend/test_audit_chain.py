@@ -27,6 +27,7 @@ from backend.traces import heads
 from backend.traces.collector import DONE, MOST_REFUSALS, Trace, Traces
 from backend.traces.heads import Heads
 from tests.backend.conftest import Service
+from tests.backend.test_loop import upload
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 TABLE = sa.table("audit", sa.column("number"), sa.column("object_id"), sa.column("sha256"))
@@ -443,12 +444,18 @@ def test_refusals_exports_and_reads_of_votes_are_kept(
     viewer, viewer_row = new_user("viewer", project)
     assert annotator.get("/users").status_code == 403
     assert viewer.get(f"/projects/{project}/judgments").status_code == 200
+    upload(service.client(), project, "prompts", {"prompt": "p"})
+    frozen = {"name": "s", "kind": "prompts"}
+    made = service.client().post(f"/projects/{project}/snapshots", json=frozen).json()["id"]
+    assert viewer.get(f"/snapshots/{made}/export").status_code == 200
 
     (refused,) = traced(service, "list_users")
     (read,) = traced(service, "list_judgments")
+    (exported,) = traced(service, "export_snapshot")
     assert (refused["user_id"], refused["data"]["outcome"]) == (annotator_row["id"], "403")
     assert (read["user_id"], read["object_id"]) == (viewer_row["id"], project)
-    assert read["data"]["outcome"] == "done"
+    assert (exported["user_id"], exported["object_id"]) == (viewer_row["id"], made)
+    assert read["data"]["outcome"] == exported["data"]["outcome"] == "done"
 
 
 def test_a_changed_role_and_a_key_are_kept_as_they_were_and_are(
