@@ -58,7 +58,7 @@ interface Found {
 }
 
 /** The literals and link targets that the other parser finds, in order. */
-function literals(text: string): Found[] {
+function literals(text: string, bare: (text: string) => string): Found[] {
   const found: Found[] = [];
   const walker = parser.parse(text).walker();
   for (let event = walker.next(); event !== null; event = walker.next()) {
@@ -71,7 +71,7 @@ function literals(text: string): Found[] {
   return found;
 }
 
-function bare(text: string): string {
+function asIs(text: string): string {
   let decoded = text;
   try {
     decoded = decodeURI(text);
@@ -82,11 +82,17 @@ function bare(text: string): string {
   return decoded.replace(/[\s\u0000\ufffd|~-]/gu, "");
 }
 
+/**
+ * Without what begins and ends formulas, which only one of the parsers knows, and without stars and
+ * underscores: whether one beside a formula is emphasis depends on that.
+ */
+const undelimited = (text: string) => asIs(text).replace(/[$()[\]\\*_]/g, "");
+
 /** The first literal that does not stand on the card behind the ones before it. */
-function missing(text: string): string | undefined {
+function missing(text: string, bare: (text: string) => string = asIs): string | undefined {
   const card = bare(words(shown(text)));
   let from = 0;
-  for (const { text: literal, isTarget } of literals(text)) {
+  for (const { text: literal, isTarget } of literals(text, bare)) {
     if (isTarget) {
       // Where it leads stands behind its text, which may say so itself; the two parsers disagree on
       // which brackets are a reference, whose definition stands on the card.
@@ -238,6 +244,11 @@ const PIECES = [
   "<think>", "</think>", "http://bare.test", "a@b.test", "\n[^1]: note\n", "[^1]", "- [ ] ", "🙂",
 ]; // prettier-ignore
 const MATHS = ["$x$", "$a_1$", "$$\ny\n$$", "\\(z\\)", "\\[w\\]", "$", "$5", "$10 "];
+/** As many formulas as all else, without entities: a formula keeps those as they are written. */
+const MATHS_AMONG = PIECES.filter((piece) => !piece.startsWith("&")).flatMap((piece, n) => [
+  piece,
+  MATHS[n % MATHS.length] ?? "",
+]);
 
 function generated(random: Chance, pieces: readonly string[]): string {
   const length = 1 + Math.floor(random() ** 2 * 60);
@@ -259,6 +270,21 @@ describe("generated texts", { timeout: 30 * 60_000 }, () => {
       if (problem !== undefined) wrong.push({ text, problem });
     }
     expect(wrong).toEqual([]);
+  });
+
+  // The other parser finds a formula's source between its delimiters.
+  it("lose nothing of their formulas", () => {
+    const random = seededChance(3);
+    const wrong: { text: string; problem: string }[] = [];
+    let formulas = 0;
+    for (let n = 0; n < count; n++) {
+      const text = generated(random, MATHS_AMONG);
+      const problem = missing(text, undelimited);
+      formulas += place.querySelectorAll(".formula").length;
+      if (problem !== undefined) wrong.push({ text, problem });
+    }
+    expect(wrong).toEqual([]);
+    expect(formulas).toBeGreaterThan(count);
   });
 
   it("hold no element that could run, load or leave", () => {
