@@ -19,7 +19,8 @@ PARSER = MarkdownIt("commonmark")
 # Else it takes links that could run something for plain text.
 PARSER.validateLink = lambda _: True  # type: ignore[method-assign]
 LETTERS = "abcdefghi"
-TEXTS = 200
+# Whole comparisons of nine, so that the last one has as many cards as the others.
+TEXTS = 23 * len(LETTERS)
 # The longest response that a project takes, in characters.
 LONGEST = 200_000
 PIECES = (
@@ -86,12 +87,12 @@ def test_two_hundred_texts_stand_on_their_cards_and_nothing_runs(
 ) -> None:
     project, left = workshop.new_project("Texts"), texts()
     rows = [
-        {"prompt": f"**Prompt** {at} <b>", "responses": left[at : at + 9]}
-        for at in range(0, TEXTS, 9)
-        if len(left[at : at + 9]) > 1
+        {"prompt": f"**Prompt** {at} <b>", "responses": left[at : at + len(LETTERS)]}
+        for at in range(0, TEXTS, len(LETTERS))
     ]
     workshop.take_in(project, "comparisons", rows)
-    by_word = {text.split()[0]: text for text in left[: 9 * (len(rows) - 1)]}
+    by_word = {text.split()[0]: text for text in left}
+    assert len(by_word) == TEXTS >= 200
     page = open_page(f"/projects/{project}/rank")
     page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
 
@@ -149,3 +150,62 @@ def test_formulas_are_typeset_and_code_is_coloured(workshop: Workshop, open_page
     page.keyboard.press("r")
     expect(page.locator("article .raw", has_text="So $\\frac{1}{2}$ of it.")).to_be_visible()
     expect(page.locator(".prompt .raw", has_text="How *much* is $1/2$?")).to_be_visible()
+
+
+def test_no_letters_are_joined_in_texts_and_code(workshop: Workshop, open_page: OpenPage) -> None:
+    project = workshop.new_project("Ligatures")
+    responses = ["An `office` file.\n\n```\na != b\n```", "<think>A flow.</think>An affair."]
+    workshop.take_in(project, "comparisons", [{"prompt": "p", "responses": responses}])
+    page = open_page(f"/projects/{project}/rank")
+    open_folds(page)
+    for part in ("article .prose", "article .prose p > code", "article pre code", "article .plain"):
+        expect(page.locator(part).first).to_have_css("font-variant-ligatures", "none")
+    page.keyboard.press("r")
+    expect(page.locator("article .raw")).to_have_count(len(responses))
+    for raw in page.locator("article .raw").all():
+        expect(raw).to_have_css("font-variant-ligatures", "none")
+
+
+# Where the letters of a text stand, and whether they are nearer to the right edge of its block.
+IS_AT_THE_RIGHT = """(block, text) => {
+  const letters = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
+  while (letters.nextNode()) {
+    const at = letters.currentNode.data.indexOf(text);
+    if (at < 0) continue;
+    const range = document.createRange();
+    range.setStart(letters.currentNode, at);
+    range.setEnd(letters.currentNode, at + text.length);
+    const line = range.getBoundingClientRect(), around = block.getBoundingClientRect();
+    return around.right - line.right < line.left - around.left;
+  }
+  throw new Error(`${text} is not there`);
+}"""
+
+
+def test_each_block_and_line_begins_where_its_own_script_does(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Directions")
+    responses = [
+        "# שלום!\n\nHello\n\n\u200fעולם",
+        "<think>Hello there\nשלום!\n\u200fעולם\nand so on</think>The answer.",
+    ]
+    workshop.take_in(project, "comparisons", [{"prompt": "p", "responses": responses}])
+    page = open_page(f"/projects/{project}/rank")
+    open_folds(page)
+
+    def is_at_the_right(block: str, text: str) -> bool:
+        found = page.locator(f"article {block}", has_text=text).first
+        return bool(found.evaluate(IS_AT_THE_RIGHT, text))
+
+    expect(page.locator("article h1")).to_have_css("direction", "rtl")
+    shown = [
+        is_at_the_right(*one)
+        for one in (("h1", "שלום!"), (".prose p", "Hello"), (".prose p", "עולם"))
+    ]
+    assert shown == [True, False, True]
+    lines = ("Hello there", "שלום!", "עולם", "and so on")
+    assert [is_at_the_right(".plain", one) for one in lines] == [False, True, True, False]
+    page.keyboard.press("r")
+    expect(page.locator("article .raw")).to_have_count(len(responses))
+    assert [is_at_the_right(".raw", one) for one in lines] == [False, True, True, False]
