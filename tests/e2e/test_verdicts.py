@@ -92,9 +92,16 @@ def test_seeds_are_compared_as_groups_and_hiding_one_changes_no_band(
         page.get_by_role("img", name="Held-out loss of 2 groups of runs by step")
     ).to_be_visible()
     assert barriers(page, axe) == []
+    page.get_by_label("Add a metric").select_option("loss")
+    other = page.get_by_role("region", name="loss", exact=True)
+    expect(other.get_by_role("img")).to_be_visible()
     page.get_by_role("img", name="Held-out loss of 2 groups of runs by step").hover()
     reading = page.get_by_role("region", name="eval/loss").locator(".curve-reading")
     expect(reading).to_contain_text(re.compile(r"Step 10: A: 1\.51 .*, mean of 3 seeds; B: "))
+    # The cursor stands in all other charts, too; this one has points closer to it.
+    expect(other.locator(".curve-reading")).to_contain_text(
+        re.compile(r"Step (9|10): A: 1\.5[05] .*, mean of 3 seeds; B: ")
+    )
 
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
