@@ -67,6 +67,13 @@ def test_the_demo_goes_all_the_way_and_tells_the_api_every_number(
     assert report["judgments"] == report["comparisons"] > 100
     project = service.get(f"/projects/{report['project_id']}/annotation")
     assert report["left_for_you"] == project["available"] == 20
+    judge_what_is_left(service, report["project_id"])
+    found = service.get(f"/projects/{report['project_id']}/agreement")
+    assert found["everybody"]["agreement"]["comparisons"] == 20
+    me = service.get("/me")["id"]
+    (mine,) = (row for row in found["annotators"] if row["user_id"] == me)
+    assert mine["agreement"]["value"] is not None
+    assert mine["reward_accuracy"]["value"] is not None
     for run_id in report["run_ids"].values():
         assert service.get(f"/runs/{run_id}")["state"] == "succeeded"
     summary = service.get(f"/runs/{report['run_ids']['policy']}")["summary"]
@@ -75,6 +82,13 @@ def test_the_demo_goes_all_the_way_and_tells_the_api_every_number(
     annotators = [user["name"] for user in service.pages("/users") if user["role"] == "annotator"]
     assert len(annotators) == report["annotators"]
     assert all(name.endswith("(simulated)") for name in annotators)
+
+
+def judge_what_is_left(service: Podium, project_id: str) -> None:
+    """Rank whatever is left for this person, in the order in which it is shown."""
+    while lease := service.post(f"/projects/{project_id}/assignments"):
+        tiers = [[response_id] for response_id in lease["presented_order"]]
+        service.post(f"/assignments/{lease['id']}/judgment", {"tiers": tiers, "verdict": "ranked"})
 
 
 def test_without_a_service_the_demo_says_what_to_start(tmp_path: Path) -> None:
