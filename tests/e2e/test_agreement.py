@@ -103,10 +103,10 @@ def test_the_headline_and_the_rows_are_those_of_the_api(
     for week, name, active in zip(
         answer["weeks"], ("2026-11-02", "2026-11-09"), ("4 s", "12.5 s"), strict=True
     ):
-        row = cells(table, name)
-        assert row["Judgments"] == "60"
-        assert row["Agreement"].startswith(f"{week['agreement']['value']:.2f}")
-        assert row.items() >= habits_of(week, active).items()
+        said = cells(table, name)
+        assert said["Judgments"] == "60"
+        assert said["Agreement"].startswith(f"{week['agreement']['value']:.2f}")
+        assert said.items() >= habits_of(week, active).items()
 
     (ranked,) = answer["ranks"]
     alpha, w = (
