@@ -1,7 +1,8 @@
 """A win rate at equal length: how often the model would win if it wrote no longer or shorter.
 
-Used by evaluate where it compares with a baseline, and where people compare two runs. Source: Dubois et al. 2024 (arXiv 2404.04475),
-without the term of the difficulty of each instruction, which needs many models.
+Used by evaluate where it compares with a baseline, and where people compare two runs. Source:
+Dubois et al. 2024 (arXiv 2404.04475), without the term of the difficulty of each instruction, which
+needs many models.
 """
 
 import math

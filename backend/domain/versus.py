@@ -15,6 +15,7 @@ from backend.domain.seeds.groups import differences
 from backend.schemas.vocabulary import Verdict
 from intervals.clustered import Clusters, interval_of_rate
 from intervals.interval import Interval
+from intervals.length_controlled import win_rate_at_equal_length
 
 # How responses are sampled, beside the model that is asked.
 _SAMPLING = ("prompts", "rollout", "samples_per_prompt", "seed")
@@ -46,18 +47,20 @@ class WinRate:
     judged: int
     rate: float | None
     interval: Interval | None
+    # What the rate would be if both responses were equally long, with its interval.
+    at_equal_length: tuple[float, Interval | None] | None
 
 
-def win_rate(votes: Iterable[Vote]) -> WinRate:
-    """A tie and two bad responses are half a win each way."""
+def win_rate(votes: Iterable[Vote], tokens: Mapping[str, int]) -> WinRate:
+    """A tie and two bad responses are half a win each way. `tokens`: of responses, by id."""
     said = [(vote, outcome(vote)) for vote in votes]
     by_pair: defaultdict[Pair, list[float]] = defaultdict(list)
     for vote, value in said:
         if value is not None:
             by_pair[vote.pair].append(value)
     outcomes = [value for _, value in said]
-    rates = [fmean(values) for values in by_pair.values()]
-    clusters = Clusters.of(rates, [pair.prompt_id for pair in by_pair])
+    rates = {pair: fmean(values) for pair, values in by_pair.items()}
+    clusters = Clusters.of(list(rates.values()), [pair.prompt_id for pair in by_pair])
     return WinRate(
         won=outcomes.count(1.0),
         tied=outcomes.count(0.5),
@@ -66,6 +69,20 @@ def win_rate(votes: Iterable[Vote]) -> WinRate:
         judged=len(by_pair),
         rate=clusters.mean if by_pair else None,
         interval=interval_of_rate(clusters) if by_pair else None,
+        at_equal_length=_at_equal_length(rates, tokens),
+    )
+
+
+def _at_equal_length(
+    rates: Mapping[Pair, float], tokens: Mapping[str, int]
+) -> tuple[float, Interval | None] | None:
+    """None where nothing was judged, or a length is missing: the rest may be other pairs."""
+    if not rates or any(one not in tokens for pair in rates for one in (pair.ours, pair.theirs)):
+        return None
+    return win_rate_at_equal_length(
+        list(rates.values()),
+        [float(tokens[pair.ours] - tokens[pair.theirs]) for pair in rates],
+        [pair.prompt_id for pair in rates],
     )
 
 

@@ -23,6 +23,7 @@ from backend.store.runs import runs
 from backend.store.tables.data import Comparison, Judgment, Response
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
+from intervals.interval import Interval
 
 _Ours, _Theirs = aliased(Response), aliased(Response)
 _SAME_TEXT = _Ours.content_sha256 == _Theirs.content_sha256
@@ -88,8 +89,10 @@ def answer(session: Session, run_id: str, other_run_id: str) -> VersusAnswer:
     run, other = _both(session, run_id, other_run_id)
     n_pairs, n_identical = _counted(session, run, other)
     up = _put_up(session, run, other)
-    found = versus.win_rate(_votes(session, run, other, up))
-    low, high = found.interval or (None, None)
+    votes = list(_votes(session, run, other, up))
+    of_judged = {one for vote in votes for one in (vote.pair.ours, vote.pair.theirs)}
+    found = versus.win_rate(votes, _tokens(session, sorted(of_judged)))
+    rate_at_equal_length, interval_at_equal_length = found.at_equal_length or (None, None)
     return VersusAnswer(
         pairs=n_pairs,
         identical=n_identical,
@@ -100,10 +103,16 @@ def answer(session: Session, run_id: str, other_run_id: str) -> VersusAnswer:
         lost=found.lost,
         left_out=found.left_out,
         win_rate=found.rate,
-        interval=Span.of(low, high),
+        interval=_span(found.interval),
+        win_rate_at_equal_length=rate_at_equal_length,
+        interval_at_equal_length=_span(interval_at_equal_length),
         not_alike=versus.not_alike(run.config, other.config),
         trained_by=_trained_by(session, run),
     )
+
+
+def _span(interval: Interval | None) -> Span | None:
+    return Span.of(*(interval or (None, None)))
 
 
 def _trained_by(session: Session, run: Run) -> RunStep | None:
@@ -180,11 +189,24 @@ def _of_either(run: Run, other: Run) -> ColumnElement[bool]:
 def _makers(session: Session, response_ids: Sequence[str]) -> dict[str, str | None]:
     """The run that each of these responses is of."""
     found: dict[str, str | None] = {}
-    for begin in range(0, len(response_ids), _MOST_IDS):
-        some = response_ids[begin : begin + _MOST_IDS]
+    for some in _at_once(response_ids):
         rows = session.execute(select(Response.id, Response.run_id).where(Response.id.in_(some)))
         found |= {row[0]: row[1] for row in rows}
     return found
+
+
+def _tokens(session: Session, response_ids: Sequence[str]) -> dict[str, int]:
+    """How many tokens each of these responses has, as far as it is known."""
+    found: dict[str, int] = {}
+    for some in _at_once(response_ids):
+        rows = session.execute(select(Response.id, Response.n_tokens).where(Response.id.in_(some)))
+        found |= {row[0]: row[1] for row in rows if row[1] is not None}
+    return found
+
+
+def _at_once(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for begin in range(0, len(ids), _MOST_IDS):
+        yield ids[begin : begin + _MOST_IDS]
 
 
 def _votes(session: Session, run: Run, other: Run, up: Mapping[str, Pair]) -> Iterator[Vote]:

@@ -20,7 +20,7 @@ from backend.store.data import comparisons, responses
 from backend.store.db import Database
 from backend.store.models import registry
 from backend.store.runs import runs
-from backend.store.tables.data import Prompt
+from backend.store.tables.data import Prompt, Response
 from backend.store.tables.runs import Run
 from backend.store.versus import PairsTaken
 from tests.backend.conftest import Service
@@ -180,6 +180,27 @@ def test_people_say_which_run_answers_better(place: Place, new_user: NewUser) ->
     assert other_way["win_rate"] == 1 - found["win_rate"]
     assert 0 <= found["interval"]["low"] < found["win_rate"] < found["interval"]["high"] <= 1
     assert found["not_alike"] == ["rollout.temperature"]
+    # All responses have three tokens.
+    assert found["win_rate_at_equal_length"] == found["win_rate"]
+    assert found["interval_at_equal_length"] == found["interval"]
+
+
+def test_a_length_that_is_not_known_leaves_the_win_rate_at_equal_length_open(
+    place: Place, new_user: NewUser
+) -> None:
+    put_up(place, pairs=2)
+    annotator, _ = new_user("annotator", place.project)
+    say(annotator, place.project)
+    say(annotator, place.project)
+    with place.database.write() as session:
+        for one in session.scalars(select(Response).where(Response.run_id == "run_ours")):
+            one.n_tokens = None
+
+    found = read(place, *place.runs)
+
+    assert found["win_rate"] == 1
+    assert found["win_rate_at_equal_length"] is None
+    assert found["interval_at_equal_length"] is None
 
 
 def test_nothing_is_said_before_the_first_judgment(place: Place) -> None:
@@ -356,7 +377,7 @@ def test_the_rate_equals_a_slow_count_and_turns_with_the_runs() -> None:
             by_pair.setdefault((vote.pair.prompt_id, vote.pair.ours), []).append(value)
     turned = [Vote(Pair(p.prompt_id, p.theirs, p.ours), ranking) for p, ranking in votes]
 
-    found, other_way = win_rate(votes), win_rate(turned)
+    found, other_way = win_rate(votes, {}), win_rate(turned, {})
 
     assert found.rate == pytest.approx(fmean(fmean(one) for one in by_pair.values()))
     assert (found.won, found.tied, found.lost) == (other_way.lost, other_way.tied, other_way.won)
@@ -364,6 +385,30 @@ def test_the_rate_equals_a_slow_count_and_turns_with_the_runs() -> None:
     assert found.interval is not None
     assert other_way.interval == pytest.approx((1 - found.interval[1], 1 - found.interval[0]))
     assert found.won + found.tied + found.lost + found.left_out == 400
+
+
+def test_who_prefers_the_longer_response_alone_prefers_neither_at_equal_length() -> None:
+    """One run writes longer in two of three pairs, and its longer responses win four of five."""
+    draw, votes, tokens = random.Random(1), [], {}
+    for pair in range(1000):
+        ours, theirs = f"a{pair}", f"b{pair}"
+        longer = draw.randint(1, 60) * draw.choice([1, 1, -1])
+        tokens |= {ours: 100 + longer, theirs: 100}
+        first, second = (ours, theirs) if longer > 0 else (theirs, ours)
+        order = ((first,), (second,)) if draw.random() < 0.8 else ((second,), (first,))
+        votes.append(Vote(Pair(f"p{pair}", ours, theirs), Ranking(order, (), Verdict.RANKED)))
+
+    found = win_rate(votes, tokens)
+
+    assert found.interval is not None
+    assert found.interval[0] > 0.5
+    rate, interval = found.at_equal_length or (0.0, None)
+    assert rate == pytest.approx(0.5, abs=0.05)
+    assert interval is not None
+    assert interval[0] < 0.5 < interval[1]
+    del tokens["a0"]
+    assert win_rate(votes, tokens).at_equal_length is None
+    assert win_rate([], {}).at_equal_length is None
 
 
 def _random_vote(draw: random.Random) -> Vote:

@@ -47,6 +47,12 @@ class VersusAnswer(ApiAnswer):
     interval: Span | None = Field(
         description="Its 95 % interval by prompt; null for fewer than two prompts."
     )
+    win_rate_at_equal_length: float | None = Field(
+        description="What the win rate would be if both responses of each pair had equally many "
+        "tokens, by a logistic fit over the judged pairs. Null where these cannot show it: the "
+        "responses of one run are always about as much longer, or a length is not known."
+    )
+    interval_at_equal_length: Span | None = Field(description="Its 95 % interval by prompt.")
     not_alike: list[str] = Field(
         description="Settings of how responses are sampled that differ between the runs: the win "
         "rate tells of them, too, and not of the models alone."

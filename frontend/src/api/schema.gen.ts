@@ -4518,6 +4518,13 @@ export interface components {
             /** @description Its 95 % interval by prompt; null for fewer than two prompts. */
             interval: components["schemas"]["Span"] | null;
             /**
+             * Win Rate At Equal Length
+             * @description What the win rate would be if both responses of each pair had equally many tokens, by a logistic fit over the judged pairs. Null where these cannot show it: the responses of one run are always about as much longer, or a length is not known.
+             */
+            win_rate_at_equal_length: number | null;
+            /** @description Its 95 % interval by prompt. */
+            interval_at_equal_length: components["schemas"]["Span"] | null;
+            /**
              * Not Alike
              * @description Settings of how responses are sampled that differ between the runs: the win rate tells of them, too, and not of the models alone.
              */

@@ -11,7 +11,7 @@ import { Loaded } from "@/components/states";
 import { between, number, plural } from "@/lib/format";
 
 import { Attach } from "./attach";
-import { canBeJudged, leftToPutUp, saidOf } from "./words";
+import { atEqualLength, canBeJudged, leftToPutUp, saidOf } from "./words";
 
 const PAIRS_AT_ONCE = 100;
 
@@ -56,6 +56,7 @@ function WinRate({ found, ours, theirs }: { found: Versus; ours: Run; theirs: Ru
           .
         </p>
       )}
+      {rate !== null && <p className="small muted">{atEqualLength(found)}</p>}
       {rate !== null && (
         <p className="small">
           <Link to={`/projects/${ours.project_id}/compare?runs=${theirs.id},${ours.id}`}>

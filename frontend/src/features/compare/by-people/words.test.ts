@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { canBeJudged, leftToPutUp, saidOf } from "./words";
+import { atEqualLength, canBeJudged, leftToPutUp, saidOf } from "./words";
 
 const run = (method = "generate", state = "succeeded", project_id = "p") =>
   ({ method, state, project_id }) as Parameters<typeof canBeJudged>[0][number];
@@ -25,5 +25,15 @@ describe("two runs that people judge", () => {
     expect(saidOf({ pairs: 9, judged: 1, interval: null }, "A", "B")).toMatch(/too few/);
     expect(saidOf({ pairs: 9, judged: 0, interval: null }, "A", "B")).toMatch(/Nobody/);
     expect(saidOf({ pairs: 0, judged: 0, interval: null }, "A", "B")).toMatch(/no prompt/);
+  });
+  it("have a win rate at equal length, unless the pairs cannot show it", () => {
+    const said = (win_rate_at_equal_length: number | null, interval: [number, number] | null) =>
+      atEqualLength({
+        win_rate_at_equal_length,
+        interval_at_equal_length: interval && { low: interval[0], high: interval[1] },
+      });
+    expect(said(0.5, [0.4, 0.6])).toBe("At equal length the win rate is 0.500, [0.400, 0.600].");
+    expect(said(0.5, null)).toBe("At equal length the win rate is 0.500.");
+    expect(said(null, null)).toMatch(/^Win rate at equal length unknown: /);
   });
 });

@@ -1,5 +1,6 @@
 /** What is said of two runs that people judge. Pure. */
 import type { Run, Versus } from "@/api/types";
+import { between, number } from "@/lib/format";
 
 const CHANCE = 0.5;
 
@@ -25,4 +26,16 @@ export function saidOf(
   if (found.interval.low > CHANCE) return `People prefer ${ours} to ${theirs}.`;
   if (found.interval.high < CHANCE) return `People prefer ${theirs} to ${ours}.`;
   return `People do not clearly prefer ${ours} or ${theirs}.`;
+}
+
+/** Whether one run wins by writing more: the win rate without the difference in length. */
+export function atEqualLength(
+  found: Pick<Versus, "win_rate_at_equal_length" | "interval_at_equal_length">,
+): string {
+  const { win_rate_at_equal_length: rate, interval_at_equal_length: interval } = found;
+  if (rate === null) {
+    return "Win rate at equal length unknown: one run is always about as much longer, or lengths are missing.";
+  }
+  const within = interval === null ? "" : `, ${between(interval)}`;
+  return `At equal length the win rate is ${number(rate)}${within}.`;
 }
