@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from backend.errors import InvalidInput, ServiceError
+from backend.errors import InvalidInput, ServiceError, TooLarge
 from backend.ops import audit, backup, doctor
 from backend.ops.launcher import Launcher, answers, read_server, sign_in_link
 from backend.ops.migration import migrate, require_database
@@ -211,10 +211,24 @@ def run_audit(settings: Settings, options: argparse.Namespace) -> int:
     return 0 if found.is_compared else _NOT_COMPARED
 
 
+def _rows_of_parquet(path: Path) -> Iterator[object]:
+    """Raises command.Refused for a file or row that cannot be read."""
+    from backend.uploads import parquet_rows
+
+    try:
+        with path.open("rb") as file:
+            for number, row, complaint in parquet_rows.decode(file):
+                if complaint is not None:
+                    raise command.Refused(f"row {number} of {path}: {complaint}")
+                yield row
+    except (InvalidInput, TooLarge) as error:
+        raise command.Refused(f"{path}: {error}") from error
+
+
 def run_problems(_: Settings, options: argparse.Namespace) -> int:
     """Make problems with known answers, or read a published set, as JSONL to import."""
     try:
-        sentence = command.run(options)
+        sentence = command.run(options, _rows_of_parquet)
     except command.Refused as error:
         return _complain(str(error), None)
     if sentence:

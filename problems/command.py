@@ -30,6 +30,11 @@ MADE: Mapping[str, tuple[Callable[..., list[Problem]], Sequence[int]]] = {
 _MEAN_COUNT = 100
 
 
+# What reads a Parquet file is no part of the standard library, so whoever calls brings it.
+ReadParquet = Callable[[Path], Iterable[object]]
+_PARQUET = b"PAR1"
+
+
 class Refused(ValueError):
     """What was asked for cannot be done; says why and what to do."""
 
@@ -49,23 +54,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "one that has fewer",
     )
     make.add_argument("--seed", type=int, default=0, help="default: 0")
-    read = deeds.add_parser("read", help="read records as published: JSONL or a JSON array")
+    read = deeds.add_parser(
+        "read", help="read records as published: JSONL, a JSON array or Parquet"
+    )
     read.add_argument("set", choices=sets.SETS)
-    read.add_argument("file", help="the file of records")
+    read.add_argument("file", help="the file of records, or a folder with one JSON file per record")
     read.add_argument("--instruction", default="", help="a line to put after each question")
     for deed in (make, read):
         deed.add_argument("--split", choices=["train", "test"], default="train")
         deed.add_argument("--output", help="a new file; default: standard output")
 
 
-def run(options: argparse.Namespace) -> str:
+def run(options: argparse.Namespace, read_parquet: ReadParquet) -> str:
     """Write what was asked for; the sentence that says what was written.
 
     Raises Refused.
     """
     try:
         if options.deed == "read":
-            return _write(_read(options), options.output)
+            return _write(_read(options, read_parquet), options.output)
         made = _made(options)
         found = [problem for some in made.values() for problem in some]
         return _write(found, options.output, f": {_counts(made)}")
@@ -115,24 +122,47 @@ def _levels(asked: str | None, possible: Sequence[int]) -> Sequence[int]:
     raise Refused(f"--levels is {asked}; expected one or a range of {possible[0]}-{possible[-1]}")
 
 
-def _read(options: argparse.Namespace) -> list[Problem]:
+def _read(options: argparse.Namespace, read_parquet: ReadParquet) -> list[Problem]:
     split: Split = options.split
-    records = _records(Path(options.file))
+    records = _records(Path(options.file), read_parquet)
     return list(sets.read(options.set, records, split=split, instruction=options.instruction))
 
 
-def _records(path: Path) -> Iterator[sets.Record]:
-    """Read the records of a JSON array or of lines of JSON. Raises Refused, naming the line."""
-    text = path.read_text(encoding="utf-8")
-    if text.lstrip().startswith("["):
-        values: Iterable[tuple[int, object]] = enumerate(json.loads(text), start=1)
+def _records(path: Path, read_parquet: ReadParquet) -> Iterator[sets.Record]:
+    """Read the records of a folder, of Parquet, of a JSON array or of lines of JSON.
+
+    Raises Refused, naming the record or its line.
+    """
+    for name, value in _of_folder(path) if path.is_dir() else _of_file(path, read_parquet):
+        if not isinstance(value, dict):
+            raise Refused(f"{name} is {_KINDS[type(value)]}; expected a JSON object")
+        yield value
+
+
+def _of_file(path: Path, read_parquet: ReadParquet) -> Iterator[tuple[str, object]]:
+    with path.open("rb") as file:
+        is_parquet = file.read(len(_PARQUET)) == _PARQUET
+    if is_parquet:
+        values: Iterable[tuple[int, object]] = enumerate(read_parquet(path), start=1)
+    elif (text := path.read_text(encoding="utf-8")).lstrip().startswith("["):
+        values = enumerate(json.loads(text), start=1)
     else:
         rows = enumerate(text.splitlines(), start=1)
-        values = ((number, _value(row, number)) for number, row in rows if row.strip())
-    for number, value in values:
-        if not isinstance(value, dict):
-            raise Refused(f"record {number} is {_KINDS[type(value)]}; expected a JSON object")
-        yield value
+        values = ((n, _value(row, f"line {n}")) for n, row in rows if row.strip())
+    return ((f"record {number}", value) for number, value in values)
+
+
+def _of_folder(folder: Path) -> Iterator[tuple[str, object]]:
+    """One record per file, also in folders within, in the order of their names and numbers."""
+    paths = sorted(folder.rglob("*.json"), key=_in_order)
+    if not paths:
+        raise Refused(f"{folder} has no file *.json; expected one for each problem")
+    for path in paths:
+        yield str(path), _value(path.read_text(encoding="utf-8"), str(path))
+
+
+def _in_order(path: Path) -> tuple[str, int, str]:
+    return str(path.parent), int(path.stem) if path.stem.isdecimal() else 0, path.name
 
 
 _KINDS: Mapping[type, str] = {
@@ -145,11 +175,11 @@ _KINDS: Mapping[type, str] = {
 }
 
 
-def _value(row: str, number: int) -> object:
+def _value(text: str, name: str) -> object:
     try:
-        return json.loads(row)
+        return json.loads(text)
     except json.JSONDecodeError as error:
-        raise Refused(f"line {number} is not JSON: {error}") from error
+        raise Refused(f"{name} is not JSON: {error}") from error
 
 
 def _write(found: Sequence[Problem], output: str | None, counts: str = "") -> str:

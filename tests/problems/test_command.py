@@ -5,7 +5,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from backend.cli import main
 from backend.domain.records.formats import read_row
@@ -97,6 +99,45 @@ def test_a_published_file_is_read_as_lines_or_as_an_array(
 
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["reference"] for row in told] == ["1", "2", "3"]
+
+
+def test_a_published_set_is_read_from_parquet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "train-00000-of-00001.parquet"
+    rows = [{"question": f"{n} + 1 = ?", "answer": f"... #### {n + 1}"} for n in range(3)]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+
+    assert main(["problems", "read", "gsm8k", str(path)]) == 0
+
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["reference"] for row in told] == ["1", "2", "3"]
+    path.write_bytes(b"PAR1 and no more")
+    assert main(["problems", "read", "gsm8k", str(path)]) == 1
+    assert "is not valid Parquet" in capsys.readouterr().err
+
+
+def test_a_folder_with_a_file_for_each_problem_is_read_in_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As MATH was published: a folder for each subject."""
+    for name in ("algebra/10", "algebra/9", "geometry/1"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        record = {"problem": name, "level": "Level 1", "type": "A",
+                  "solution": rf"It is $\boxed{{{name[-1]}}}$."}  # fmt: skip
+        (tmp_path / f"{name}.json").write_text(json.dumps(record, indent=1))
+
+    assert main(["problems", "read", "math", str(tmp_path)]) == 0
+
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["prompt"] for row in told] == ["algebra/9", "algebra/10", "geometry/1"]
+    assert [row["reference"] for row in told] == ["9", "0", "1"]
+    (tmp_path / "algebra" / "9.json").write_text("no")
+    assert main(["problems", "read", "math", str(tmp_path)]) == 1
+    assert "9.json is not JSON" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert main(["problems", "read", "math", str(tmp_path / "empty")]) == 1
+    assert "has no file *.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,13 @@ export function ImportTab({ projectId }: { projectId: string }) {
           }}
         />
         <pre className="mono example">{EXAMPLES[kind]}</pre>
+        {kind === "prompts" && (
+          <p className="small muted">
+            <code>podium problems make arithmetic --output arithmetic.jsonl</code> makes problems
+            with known answers as such a file; <code>podium problems read</code> reads GSM8K, MATH,
+            AIME and AMC.
+          </p>
+        )}
       </div>
       {send.error !== null && <Failure error={send.error} />}
       {send.isSuccess && (
