@@ -50,7 +50,7 @@ MAY_NOT: dict[Role, dict[str, set[str]]] = {
         "changes and ranks nothing": {
             name
             for name, one in OPERATIONS.items()
-            # A job that a viewer may cancel is the viewer's own: of agreement, which changes nothing.
+            # A job that a viewer may cancel is their own, of agreement, which changes nothing.
             if one.role is not None and one.scope is not Scope.READ and name != "cancel_job"
         },
     },

@@ -119,7 +119,8 @@ def test_two_hundred_texts_stand_on_their_cards_and_nothing_runs(
 
 def test_the_longest_responses_are_whole(workshop: Workshop, open_page: OpenPage) -> None:
     project = workshop.new_project("Long")
-    kinds = ["<b>*x* ", "| a ", "$x$ ", "- [a](b)\n", "漢字`\n"]
+    # The last is nothing but hidden characters, each of which is shown as a mark.
+    kinds = ["<b>*x* ", "| a ", "$x$ ", "- [a](b)\n", "漢字`\n", "\u200b"]
     responses = [(one * LONGEST)[: LONGEST - 3] + f"end{n}"[-3:] for n, one in enumerate(kinds)]
     workshop.take_in(project, "comparisons", [{"prompt": "p", "responses": responses}])
     page = open_page(f"/projects/{project}/rank")

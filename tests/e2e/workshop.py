@@ -97,7 +97,7 @@ class Workshop:
         answer = self.client.post(
             f"/projects/{project_id}/imports",
             params={"kind": kind},
-            content="\n".join(json.dumps(record) for record in records),
+            content="\n".join(json.dumps(record, ensure_ascii=False) for record in records),
             headers={"Content-Type": "application/x-ndjson"},
         )
         assert answer.status_code == 201, answer.text

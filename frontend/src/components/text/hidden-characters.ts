@@ -78,17 +78,59 @@ function described(character: string): Hidden {
   return { name, title: `${title}, ${number}` };
 }
 
-/** The text, cut at each hidden character, which is replaced by its description. */
+/** More than so many of one kind after another are one mark that says how many. */
+const MOST_ALIKE = 8;
+
+/** So many marks of a text are drawn; a page with a hundred thousand stands still for half a minute. */
+const MOST_MARKS = 2000;
+
+/** Hidden characters of one kind after another: where they begin and end, and how many they are. */
+interface Row {
+  readonly character: string;
+  readonly at: number;
+  end: number;
+  n: number;
+}
+
+function rowsOf(text: string): Row[] {
+  const rows: Row[] = [];
+  for (const { 0: character, index } of text.matchAll(HIDDEN)) {
+    if (isSeen(character, text, index)) continue;
+    const end = index + character.length;
+    const last = rows.at(-1);
+    if (last?.character === character && last.end === index) {
+      last.end = end;
+      last.n++;
+    } else rows.push({ character, at: index, end, n: 1 });
+  }
+  return rows;
+}
+
+function marksOf({ character, n }: Row): Hidden[] {
+  const one = described(character);
+  if (n <= MOST_ALIKE) return Array.from({ length: n }, () => one);
+  const times = `× ${n.toString()}`;
+  return [{ name: `${one.name} ${times}`, title: `${one.title}, ${times}` }];
+}
+
+/**
+ * The text, cut at each hidden character, which is replaced by its description. Behind many marks
+ * the others stand as text, between brackets.
+ */
 export function revealed(text: string): readonly (string | Hidden)[] {
   const parts: (string | Hidden)[] = [];
-  let from = 0;
-  for (const found of text.matchAll(HIDDEN)) {
-    const [character] = found;
-    if (isSeen(character, text, found.index)) continue;
-    if (found.index > from) parts.push(text.slice(from, found.index));
-    parts.push(described(character));
-    from = found.index + character.length;
+  let [from, left, plain] = [0, MOST_MARKS, ""];
+  for (const row of rowsOf(text)) {
+    plain += text.slice(from, row.at);
+    for (const mark of marksOf(row))
+      if (left-- > 0) {
+        if (plain !== "") parts.push(plain);
+        plain = "";
+        parts.push(mark);
+      } else plain += `⟦${mark.name}⟧`;
+    from = row.end;
   }
-  if (from < text.length) parts.push(text.slice(from));
+  plain += text.slice(from);
+  if (plain !== "") parts.push(plain);
   return parts;
 }
