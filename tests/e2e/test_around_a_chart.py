@@ -16,6 +16,7 @@ from tests.e2e.workshop import Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
+SVG = "{http://www.w3.org/2000/svg}"
 FAR = "Too far. " + "m" * 300
 STEPS = range(1, 121)
 LOSS = [1 - 0.7 * step / 120 + 0.1 * (step % 3) for step in STEPS]
@@ -128,11 +129,11 @@ def test_a_chart_is_a_table_and_a_file(run_page: str, open_page: OpenPage, axe: 
         zip(STEPS, LOSS, strict=True)
     )
     picture = ElementTree.fromstring(save(page, "loss", "SVG"))
-    words = [one.text for one in picture.iter("{http://www.w3.org/2000/svg}text")]
+    words = [one.text for one in picture.iter(f"{SVG}text")]
     assert {"Training loss", "sft-1", "Step"} <= set(words)
-    assert not list(picture.iter("{http://www.w3.org/2000/svg}image"))
+    assert not list(picture.iter(f"{SVG}image"))
     # The light theme's paper, also in the dark one.
-    paper = next(picture.iter("{http://www.w3.org/2000/svg}rect"))
+    paper = next(picture.iter(f"{SVG}rect"))
     assert paper.get("fill") in ("#fff", "#ffffff")
     pixels = save(page, "loss", "PNG")
     assert pixels.startswith(b"\x89PNG")
@@ -151,13 +152,35 @@ def test_reward_and_kl_are_saved_to_the_last_digit(workshop: Workshop, open_page
     workshop.report(run, *lines)
 
     for path in (f"runs/{run}/reward-vs-kl", f"compare?runs={run}&measure=reward/mean"):
-        page = open_page(f"/projects/{project}/{path}")
+        page = open_page(f"/projects/{project}/{path}", theme="dark")
         with page.expect_download() as found:
             page.get_by_role("button", name="Save CSV").click()
         rows = list(csv.reader(Path(found.value.path()).read_text().splitlines()))
         assert rows[0][1:4] == ["step", "KL, nats", "reward"]
         saved = {int(row[1]): (float(row[2]), float(row[3])) for row in rows[1:]}
         assert {step: saved[step] for step in measured} == measured
+
+        with page.expect_download() as found:
+            page.get_by_role("button", name="Save SVG").click()
+        assert found.value.suggested_filename.startswith("reward vs KL")
+        drawn = ElementTree.fromstring(Path(found.value.path()).read_bytes())
+        assert len(list(drawn.iter(f"{SVG}circle"))) == len(measured)
+        assert "KL to the reference, nats per response" in "".join(drawn.itertext())
+        # Nothing in it is left to the style sheets of the page, and its paper is white.
+        assert next(drawn.iter(f"{SVG}rect")).get("fill") in ("#fff", "#ffffff")
+        lines_of = next(one for one in drawn.iter(f"{SVG}path"))
+        assert (lines_of.get("fill"), lines_of.get("class")) == ("none", None)
+        with page.expect_download() as found:
+            page.get_by_role("button", name="Save PNG").click()
+        assert Path(found.value.path()).read_bytes().startswith(b"\x89PNG")
+
+        # By keyboard, as by a click: the samples of the point.
+        picture = page.get_by_role("img", name=re.compile("^Reward vs KL; at the end"))
+        picture.focus()
+        picture.press("ArrowRight")
+        expect(page.get_by_text(re.compile("step 1: "))).to_be_visible()
+        picture.press("Enter")
+        page.wait_for_url(re.compile(rf"/runs/{run}/samples\?step=1$"))
 
 
 def test_an_old_address_of_reward_and_kl_leads_to_the_tab(

@@ -8,9 +8,11 @@ import "./reward-vs-kl.css";
 
 import { useState, type KeyboardEvent, type MouseEvent } from "react";
 
-import { saveCsv } from "@/lib/files/download";
+import { fileName, save, saveCsv } from "@/lib/files/download";
 import { between, number } from "@/lib/format";
 
+import { pngOf } from "./export/png";
+import { sizeOf, standaloneOf } from "./export/standalone";
 import type { Column, Path, PathPoint } from "./reward-vs-kl-path";
 import { HEADS, rowsOf } from "./reward-vs-kl-rows";
 import { labelsOf, niceTicks } from "./ticks";
@@ -152,20 +154,36 @@ interface RewardVsKlProps {
   onProblem: (problem: unknown) => void;
 }
 
-const saveRows = (paths: readonly Path[]) =>
-  saveCsv([HEADS, ...rowsOf(paths)], ["reward vs KL", ...paths.map(({ label }) => label)]);
+/** Of a file of these paths. */
+const nameOf = (paths: readonly Path[]) => ["reward vs KL", ...paths.map(({ label }) => label)];
 
-/** The picture, or its numbers as a table; both can be saved as a file of numbers. */
+const saveRows = (paths: readonly Path[]) => saveCsv([HEADS, ...rowsOf(paths)], nameOf(paths));
+
+const vectorsOf = (drawn: SVGSVGElement, paths: readonly Path[]) =>
+  standaloneOf(drawn, `Reward vs KL: ${paths.map(({ label }) => label).join(", ")}`);
+
+function saveVectors(drawn: SVGSVGElement, paths: readonly Path[]): void {
+  const file = new Blob([vectorsOf(drawn, paths)], { type: "image/svg+xml" });
+  save(file, fileName(nameOf(paths), "svg"));
+}
+
+async function savePixels(drawn: SVGSVGElement, paths: readonly Path[]): Promise<void> {
+  const { width, height } = sizeOf(drawn);
+  save(await pngOf(vectorsOf(drawn, paths), width, height), fileName(nameOf(paths), "png"));
+}
+
+/** The picture, or its numbers as a table; each can be saved as a file. */
 export function RewardVsKl(props: RewardVsKlProps) {
   const [isTable, setTable] = useState(false);
-  const { exactPaths, onProblem } = props;
-  const saveValues = () =>
-    void exactPaths()
-      .then(saveRows)
-      .then(() => onProblem(null), onProblem);
+  const [drawn, setDrawn] = useState<SVGSVGElement | null>(null);
+  const { paths, exactPaths, onProblem } = props;
+  const tried = (saved: Promise<void>) => void saved.then(() => onProblem(null), onProblem);
+  const savePicture = async (saved: (drawn: SVGSVGElement, paths: readonly Path[]) => unknown) => {
+    if (drawn !== null) await saved(drawn, paths);
+  };
   return (
     <>
-      {isTable ? <Numbers {...props} /> : <Picture {...props} />}
+      {isTable ? <Numbers {...props} /> : <Picture {...props} onDrawn={setDrawn} />}
       <div className="row reward-vs-kl-tools">
         <button
           type="button"
@@ -175,7 +193,29 @@ export function RewardVsKl(props: RewardVsKlProps) {
         >
           Table
         </button>
-        <button type="button" className="btn small" onClick={saveValues}>
+        {!isTable && (
+          <>
+            <button
+              type="button"
+              className="btn small"
+              onClick={() => tried(savePicture(savePixels))}
+            >
+              Save PNG
+            </button>
+            <button
+              type="button"
+              className="btn small"
+              onClick={() => tried(savePicture(saveVectors))}
+            >
+              Save SVG
+            </button>
+          </>
+        )}
+        <button
+          type="button"
+          className="btn small"
+          onClick={() => tried(exactPaths().then(saveRows))}
+        >
           Save CSV
         </button>
       </div>
@@ -215,8 +255,8 @@ function Numbers({ paths, height }: RewardVsKlProps) {
   );
 }
 
-function Picture(props: RewardVsKlProps) {
-  const { paths, isRoot, height } = props;
+function Picture(props: RewardVsKlProps & { onDrawn: (drawn: SVGSVGElement | null) => void }) {
+  const { paths, isRoot, height, onDrawn } = props;
   const all = paths.flatMap((path) => path.points.map((point) => ({ path, point })));
   const [ref, width] = useWidth();
   const [at, setAt] = useState<At | null>(null);
@@ -267,6 +307,7 @@ function Picture(props: RewardVsKlProps) {
   return (
     <div ref={ref} className="reward-vs-kl">
       <svg
+        ref={onDrawn}
         width={width}
         height={height}
         role="img"
