@@ -141,7 +141,7 @@ def _reach(ours: float, theirs: float, alike: float) -> float:
 
 
 def _correlation(ours: Clusters, theirs: Clusters) -> float:
-    """Of the moves of two rates over the same clusters; 0 where one does not vary."""
+    """Correlate the moves of two rates over the same clusters; 0 if one does not vary."""
     pairs = [
         (a - ours.mean * w, b - theirs.mean * w)
         for a, b, w in zip(ours.sums, theirs.sums, ours.weights, strict=True)

@@ -79,7 +79,7 @@ async def answer_at_once(phases: Phases, conclude: Conclude) -> Response:
 
 
 async def _known(phases: Phases, kind: str, cache_key: str | None) -> dict[str, JSON] | None:
-    """What came of an equal order before; None if nobody knows."""
+    """Return what came of an equal order before; None if no such answer is kept."""
     if cache_key is None:
         return None
     return await phases.read(lambda session: known_answer(session, kind, cache_key))

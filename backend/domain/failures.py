@@ -71,12 +71,12 @@ class Advice:
 
 
 def cause_of(word: str | None, otherwise: FailureCause = C.UNEXPLAINED) -> FailureCause:
-    """The cause that a word names; words of another release or trainer are none of ours."""
+    """Return the cause that a word names, `otherwise` if this release does not know the word."""
     return FailureCause(word) if word in set(FailureCause) else otherwise
 
 
 def advise(cause: FailureCause, config: Mapping[str, Any], facts: Facts) -> Advice | None:
-    """What would help, in numbers of this run; None where only the message can say."""
+    """Say what would help, in numbers of this run; None if only the message can say."""
     if cause == C.OUT_OF_MEMORY:
         return _less_memory(config, facts)
     if cause == C.NON_FINITE_LOSS:

@@ -204,7 +204,7 @@ class Jobs:
         return await (await self.ask(order)).answer()
 
     async def known(self, kind: str, cache_key: str | None) -> dict[str, JSON] | None:
-        """What came of an equal order before; None if nobody knows."""
+        """Return what came of an equal order before; None if no such answer is kept."""
         if cache_key is None:
             return None
 

@@ -199,7 +199,7 @@ class JobProgress(ApiAnswer):
     """How far a job is, in units of its kind: records or bytes."""
 
     done: int
-    total: int | None = Field(description="Null while nobody knows.")
+    total: int | None = Field(description="Null until the job knows how many there are.")
 
 
 class JobAnswer(ApiAnswer):

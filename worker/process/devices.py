@@ -86,7 +86,7 @@ class Devices:
         clock: Callable[[], float] = time.monotonic,
         reserve_after_s: float = RESERVE_AFTER_S,
     ) -> None:
-        """`used_bytes` reads the memory in use on a GPU; None = nobody knows."""
+        """`used_bytes` reads the memory in use on a GPU; `None` if it is unknown."""
         self.slots = slots
         self.gpus = tuple(gpus)
         self._used_bytes = used_bytes

@@ -47,7 +47,7 @@ class GpuReader:
         return None if memory is None else int(memory.used)
 
     def busy(self, gpu: Gpu) -> float | None:
-        """The share of the last moments in which a GPU computed; None where nobody knows."""
+        """Return the share of the last moments in which a GPU computed; `None` if it is unknown."""
         if self._nvml is None or gpu.id not in self._handles:
             return None
         try:

@@ -1295,7 +1295,7 @@ export interface components {
             done: number;
             /**
              * Total
-             * @description Null while nobody knows.
+             * @description Null until the job knows how many there are.
              */
             total: number | null;
         };

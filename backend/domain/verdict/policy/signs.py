@@ -112,7 +112,9 @@ class Signs:
         return ""
 
     def _entropy_moved(self, trend: Trend) -> str:
-        """From the first step, as the gauge shows it, unless it moved the other way from there."""
+        """Tell the move from the first step, as the gauge does, or from the first of the trend if
+        the entropy moved the other way since the first step.
+        """
         first = self.evidence.beginning("entropy")[0].value
         is_alike = (trend.after - first) * trend.size > 0
         before = first if is_alike else trend.before

@@ -3,8 +3,9 @@ import type { Run } from "@/api/types";
 import { duration } from "@/lib/format";
 
 /**
- * "3 min left"; null where nobody knows. The trainer counts steps alone: of the evaluation, the
- * saving and whatever else comes after the last step it tells the phase and no time.
+ * "3 min left"; null if no time was told or all steps are done. The trainer counts steps alone: of
+ * the evaluation, the saving and whatever else comes after the last step it tells the phase and no
+ * time.
  */
 export function timeLeft({ step, steps, eta_s: eta }: Run["progress"]): string | null {
   return eta === null || step >= steps ? null : `${duration(eta)} left`;

@@ -9,7 +9,7 @@ import { eventText } from "../../history/event-text";
 
 type Curves = ReadonlyMap<string, Curve>;
 
-/** Where a step lies on the axis; null = nobody knows yet. */
+/** Says where a step lies on the axis; null if that is not known yet. */
 export type Ruler = (step: number) => number | null;
 
 export interface Placing {
