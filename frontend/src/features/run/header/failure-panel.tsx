@@ -179,7 +179,9 @@ function Changes({ run, error }: { run: Run; error: RunError }) {
       {mayChange && (
         <>
           {" "}
-          <Link to={addressOfClone(run, error)}>Clone with these values</Link>
+          <Link className="in-text" to={addressOfClone(run, error)}>
+            Clone with these values
+          </Link>
         </>
       )}
     </p>
