@@ -21,9 +21,14 @@ TOKENS: dict[str, Any] = {
     "entropy": [0.1, 0.2, 0.3],
 }  # fmt: skip
 
+REASONED: dict[str, Any] = {
+    "tokens": ["<think>", "Let me see", "</think>", "It is 7."], "logp": [-0.1, -0.2, -0.3, -0.4],
+    "change": [0.0, 0.1, 0.0, 0.2],
+}  # fmt: skip
+
 JUDGED: dict[str, Any] = {
     "passed": False, "why": {"math": "41 is not the ground truth"}, "reference": "42",
-    "tags": ["easy"], "metadata": {"level": 3},
+    "tags": ["easy"], "metadata": {"level": 3}, "scores": {"advantage": 1.5, "n_tokens": 5},
 }  # fmt: skip
 
 
@@ -37,11 +42,21 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
     trained = {"kind": "rollout", "change": [0.0, 0.25, -0.5]}
     lines = [
         SampleLine(step=step, prompt="Say yes", prompt_id=prompt, response=f"Yes, <b> {step}",
-                   chosen_for=["best"] if kind["kind"] == "rollout" else [], **TOKENS, **kind)
+                   chosen_for=["best"] if kind["kind"] == "rollout" else [],
+                   scores={"advantage": 0.25, "n_tokens": 3}, **TOKENS, **kind)
         for step in (0, 4, 8)
         for kind in ({"kind": "probe"}, trained)
     ]  # fmt: skip
     lines.append(SampleLine(step=8, prompt="Another", response="No numbers", **JUDGED))
+    lines.append(
+        SampleLine(
+            step=8,
+            prompt="A third",
+            response="".join(REASONED["tokens"]),
+            scores={"advantage": -0.5, "n_tokens": 9},
+            **REASONED,
+        )
+    )
     url = f"sqlite:///{workshop.data_dir / 'podium.sqlite3'}"
     with closing(Database(url)) as database, database.write() as session:
         samples.append(session, run, 1, lines, at=datetime.now(UTC))
@@ -61,6 +76,24 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
     for _ in range(2):
         choice.press("ArrowRight")
     expect(choice).to_have_attribute("aria-valuetext", re.compile("^“<b>”, token 3: log-prob −3,"))
+    # Reasoning is folded until somebody opens it.
+    reasoning = page.locator("details.think")
+    expect(reasoning).to_have_count(1)
+    expect(page.get_by_text("It is 7.", exact=True)).to_be_visible()
+    expect(page.get_by_text("Let me see", exact=True)).to_be_hidden()
+    reasoning.get_by_text("Reasoning, 3 tokens").click()
+    expect(page.get_by_text("Let me see", exact=True)).to_be_visible()
+    said = [re.compile(one) for one in ("^Say yes", "^Another", "^A third")]
+    listed = page.locator("li.sample")
+    expect(listed).to_have_text(said)
+    for order, places in (
+        ("highest advantage", (1, 0, 2)),
+        ("lowest advantage", (2, 0, 1)),
+        ("highest n_tokens", (2, 1, 0)),
+    ):
+        page.get_by_label("Sort", exact=True).select_option(order)
+        expect(listed).to_have_text([said[place] for place in places])
+
     page.get_by_role("searchbox", name="Search prompts").fill("no numb")
     expect(page.get_by_text("No numbers")).to_be_visible()
     expect(page.get_by_text("highest reward")).to_have_count(0)
