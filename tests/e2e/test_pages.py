@@ -1,13 +1,16 @@
 """Every page, in both themes and on two screens: no error, nothing cut off, usable by everybody."""
 
 import gzip
+import random
 import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from backend.schemas.run_directory.events import MetricLine
 from tests.e2e.conftest import OpenPage
+from tests.e2e.spreads import N_STEPS, spread
 from tests.e2e.workshop import REFUSE, Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -29,11 +32,23 @@ def pages(workshop: Workshop) -> list[str]:
     workshop.wait_for_run(failed, "failed")
     asked = {"project_id": project, "name": "Longer", "question": "Do longer runs help?"}
     experiment = workshop.post("/experiments", asked)["id"]
+    of_policy = workshop.new_project("A policy")
+    policy = trained_policy(workshop, of_policy)
+    prompt = workshop.get(f"/projects/{of_policy}/prompts")["items"][0]["id"]
+    for step in (1, 2):
+        workshop.sample(policy, step=step, prompt_id=prompt, response=f"As in step {step}.")
     workshop.post(f"/experiments/{experiment}/runs", {"run_ids": [run]})
     base = f"/projects/{project}"
     records = ("", "/demonstrations", "/solutions", "/responses", "/comparisons", "/judgments")
     data = (*records, "/agreement", "/snapshots", "/import")
     tabs = ("", "/samples", "/logs", "/config", "/checkpoints", "/events")
+    of_policies = (
+        "?open=Distributions",
+        "/reward-vs-kl",
+        "/prompts",
+        "/samples",
+        f"/samples?prompt={prompt}",
+    )
     return [
         f"{base}/now",
         f"{base}/rank",
@@ -44,6 +59,7 @@ def pages(workshop: Workshop) -> list[str]:
         f"{base}/runs/new?method=policy_gradient",
         f"{base}/runs/new?from={run}&step=40",
         *(f"{base}/runs/{run}{tab}" for tab in tabs),
+        *(f"/projects/{of_policy}/runs/{policy}{tab}" for tab in of_policies),
         f"/runs/{failed}",
         f"{base}/experiments",
         f"{base}/experiments/{experiment}",
@@ -58,6 +74,31 @@ def pages(workshop: Workshop) -> list[str]:
         f"{base}/nowhere",
         "/account",
     ]
+
+
+def trained_policy(workshop: Workshop, project: str) -> str:
+    """The id of a policy run with all that its gauges and its own charts show."""
+    run = workshop.policy_run(project)
+    rng = random.Random(5)
+    workshop.spread(run, *(spread(step, rng) for step in range(1, N_STEPS + 1)))
+    lines = []
+    for step in range(N_STEPS + 1):
+        values: dict[str, float | None] = {
+            "reward/mean": step / N_STEPS,
+            "kl/response": step / 10,
+            "entropy": 2 - step / N_STEPS,
+            "length/mean": 20.0 + step,
+            "group/zero_std_fraction": 0.25,
+        }
+        if step % 10 == 0:
+            reward = step / N_STEPS
+            values |= {"eval/reward": reward, "eval/prompts": 8.0, "kl/exact": step / 10}
+            values |= {"eval/reward_low": reward - 0.05, "eval/reward_high": reward + 0.05}
+        lines.append(MetricLine(step=step, time=1.79e9 + step, tokens=step, values=values))
+    workshop.report(run, *lines)
+    (verdict,) = workshop.get("/verdicts", runs=run)["items"]
+    assert [gauge["value"] is None for gauge in verdict["gauges"]] == 5 * [False]
+    return run
 
 
 @pytest.fixture(scope="module")
