@@ -83,16 +83,16 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
     expect(page.get_by_text("Let me see", exact=True)).to_be_hidden()
     reasoning.get_by_text("Reasoning, 3 tokens").click()
     expect(page.get_by_text("Let me see", exact=True)).to_be_visible()
-    said = [re.compile(one) for one in ("^Say yes", "^Another", "^A third")]
+    prompts = [re.compile(one) for one in ("^Say yes", "^Another", "^A third")]
     listed = page.locator("li.sample")
-    expect(listed).to_have_text(said)
+    expect(listed).to_have_text(prompts)
     for order, places in (
         ("highest advantage", (1, 0, 2)),
         ("lowest advantage", (2, 0, 1)),
         ("highest n_tokens", (2, 1, 0)),
     ):
         page.get_by_label("Sort", exact=True).select_option(order)
-        expect(listed).to_have_text([said[place] for place in places])
+        expect(listed).to_have_text([prompts[place] for place in places])
 
     page.get_by_role("searchbox", name="Search prompts").fill("no numb")
     expect(page.get_by_text("No numbers")).to_be_visible()
