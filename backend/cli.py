@@ -222,7 +222,7 @@ def _rows_of_parquet(path: Path) -> Iterator[object]:
                     raise command.Refused(f"row {number} of {path}: {complaint}")
                 yield row
     except (InvalidInput, TooLarge) as error:
-        raise command.Refused(f"{path}: {error}") from error
+        raise command.Refused(f"{path}: {error.detail}; give the records as JSONL") from error
 
 
 def run_problems(_: Settings, options: argparse.Namespace) -> int:

@@ -124,11 +124,21 @@ def _levels(asked: str | None, possible: Sequence[int]) -> Sequence[int]:
 
 def _read(options: argparse.Namespace, read_parquet: ReadParquet) -> list[Problem]:
     split: Split = options.split
-    records = _records(Path(options.file), read_parquet)
-    return list(sets.read(options.set, records, split=split, instruction=options.instruction))
+    path, at = Path(options.file), ""
+
+    def records() -> Iterator[sets.Record]:
+        nonlocal at
+        for name, record in _records(path, read_parquet):
+            at = name
+            yield record
+
+    try:
+        return list(sets.read(options.set, records(), split=split, instruction=options.instruction))
+    except sets.WrongRecord as error:
+        raise Refused(f"{at}: {error}" if path.is_dir() else str(error)) from error
 
 
-def _records(path: Path, read_parquet: ReadParquet) -> Iterator[sets.Record]:
+def _records(path: Path, read_parquet: ReadParquet) -> Iterator[tuple[str, sets.Record]]:
     """Read the records of a folder, of Parquet, of a JSON array or of lines of JSON.
 
     Raises Refused, naming the record or its line.
@@ -136,15 +146,18 @@ def _records(path: Path, read_parquet: ReadParquet) -> Iterator[sets.Record]:
     for name, value in _of_folder(path) if path.is_dir() else _of_file(path, read_parquet):
         if not isinstance(value, dict):
             raise Refused(f"{name} is {_KINDS[type(value)]}; expected a JSON object")
-        yield value
+        yield name, value
 
 
 def _of_file(path: Path, read_parquet: ReadParquet) -> Iterator[tuple[str, object]]:
     with path.open("rb") as file:
-        is_parquet = file.read(len(_PARQUET)) == _PARQUET
+        head = file.read(len(_PARQUET))
+        is_parquet = head == _PARQUET
+        # In the same file: a pipe gives its bytes once.
+        text = "" if is_parquet else (head + file.read()).decode("utf-8")
     if is_parquet:
         values: Iterable[tuple[int, object]] = enumerate(read_parquet(path), start=1)
-    elif (text := path.read_text(encoding="utf-8")).lstrip().startswith("["):
+    elif text.lstrip().startswith("["):
         values = enumerate(json.loads(text), start=1)
     else:
         rows = enumerate(text.splitlines(), start=1)
@@ -158,7 +171,11 @@ def _of_folder(folder: Path) -> Iterator[tuple[str, object]]:
     if not paths:
         raise Refused(f"{folder} has no file *.json; expected one for each problem")
     for path in paths:
-        yield str(path), _value(path.read_text(encoding="utf-8"), str(path))
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise Refused(f"{path} is not UTF-8: {error}") from error
+        yield str(path), _value(text, str(path))
 
 
 def _in_order(path: Path) -> tuple[str, int, str]:

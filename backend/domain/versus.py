@@ -76,8 +76,12 @@ def win_rate(votes: Iterable[Vote], tokens: Mapping[str, int]) -> WinRate:
 def _at_equal_length(
     rates: Mapping[Pair, float], tokens: Mapping[str, int]
 ) -> tuple[float, Interval | None] | None:
-    """None where nothing was judged, or a length is missing: the rest may be other pairs."""
-    if not rates or any(one not in tokens for pair in rates for one in (pair.ours, pair.theirs)):
+    """None where fewer than two prompts were judged, or a length is missing.
+
+    Without the pairs of which a length is missing the rest may be other pairs.
+    """
+    of_pairs = (one for pair in rates for one in (pair.ours, pair.theirs))
+    if len({pair.prompt_id for pair in rates}) < 2 or any(one not in tokens for one in of_pairs):
         return None
     return win_rate_at_equal_length(
         list(rates.values()),

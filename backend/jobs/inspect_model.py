@@ -25,14 +25,14 @@ def inspect_model(work: Work) -> dict[str, JSON]:
             nonlocal done
             work.check()
             done = min(done + digest.CHUNK_BYTES, end)
-            work.progress(done, total)
+            # A file may grow meanwhile.
+            work.progress(done, max(done, total))
 
         sha256 = digest.of_file(file, check)
         done = end
         return sha256
 
     found = model_files.inspect(source, roots, hash_of)
-    # A file may have grown meanwhile.
     work.progress(done, done)
     return told(found)
 

@@ -251,7 +251,18 @@ def _own_column(name: str, configs: Sequence[Mapping[str, Any]], *, is_apart: bo
     methods = (Method(str(config["method"])) for config in configs)
     known = next(filter(None, (metric_of(method, name) for method in methods)), None)
     title, unit = (name, "") if known is None else (known.title, known.unit)
-    return Column(title, [(ITSELF, name)], "none" if is_apart else direction_of(name), unit)
+    direction = "none" if is_apart else direction_of(name)
+    return Column(
+        title, [(ITSELF, name)], direction, unit, has_chosen=_is_of_choosing(name, configs)
+    )
+
+
+def _is_of_choosing(name: str, configs: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether policies measured it on the held-out prompts by which they chose their checkpoint."""
+    part, _, measure = name.partition("/")
+    sets = {one["name"] for config in configs for one in config.get("evaluation_sets") or ()}
+    is_held_out = part == "eval" and measure.split("/")[0] not in sets
+    return is_held_out and any("estimator" in config for config in configs)
 
 
 def _apart_remarks(apart: Mapping[str, str | None]) -> Iterator[str]:

@@ -26,7 +26,8 @@ _WANTED = {
     TableKind.SCORE: "score and length (no `evaluate` run of these models has ended)",
     TableKind.BREAKDOWN: "breakdowns (needs `breakdown` in an `evaluate` run)",
     TableKind.PASSES: "pass@k (needs several samples to a prompt)",
-    TableKind.SETS: "named sets (needs two sets that were not trained on and chose no checkpoint)",
+    TableKind.SETS: "named sets (needs groups measured on two sets that were not trained on and "
+    "chose no checkpoint)",
 }
 
 

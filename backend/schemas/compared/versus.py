@@ -49,8 +49,9 @@ class VersusAnswer(ApiAnswer):
     )
     win_rate_at_equal_length: float | None = Field(
         description="What the win rate would be if both responses of each pair had equally many "
-        "tokens, by a logistic fit over the judged pairs. Null where these cannot show it: the "
-        "responses of one run are always about as much longer, or a length is not known."
+        "tokens, by a logistic fit over the judged pairs. Null where these cannot show it: one "
+        "run's responses are always about as much longer, a length is not known, or fewer than two "
+        "prompts were judged."
     )
     interval_at_equal_length: Span | None = Field(description="Its 95 % interval by prompt.")
     not_alike: list[str] = Field(

@@ -522,7 +522,7 @@ def test_one_unseen_set_beside_that_which_chose_has_no_mean() -> None:
     answer = answer_of([policy("g", 0)], [evaluation(10, "model_g", values, evaluation_sets=sets)])
 
     assert not [one for one in answer.tables if one.kind == "sets"]
-    assert "named sets (needs two sets that were not trained on and chose no checkpoint)" in (
+    assert "named sets (needs groups measured on two sets that were not trained on" in (
         answer.missing
     )
 
