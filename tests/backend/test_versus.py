@@ -387,6 +387,18 @@ def test_the_rate_equals_a_slow_count_and_turns_with_the_runs() -> None:
     assert found.won + found.tied + found.lost + found.left_out == 400
 
 
+def test_one_prompt_has_no_win_rate_at_equal_length() -> None:
+    pairs = [Pair("p", f"a{n}", f"b{n}") for n in (1, 2)]
+    orders = [((pairs[0].ours,), (pairs[0].theirs,)), ((pairs[1].theirs,), (pairs[1].ours,))]
+    votes = [
+        Vote(pair, Ranking(order, (), Verdict.RANKED))
+        for pair, order in zip(pairs, orders, strict=True)
+    ]
+    tokens = {"a1": 11, "b1": 10, "a2": 12, "b2": 10}
+
+    assert win_rate(votes, tokens).at_equal_length is None
+
+
 def test_who_prefers_the_longer_response_alone_prefers_neither_at_equal_length() -> None:
     """One run writes longer in two of three pairs, and its longer responses win four of five."""
     draw, votes, tokens = random.Random(1), [], {}

@@ -1,6 +1,8 @@
 """`podium problems`, from its arguments to lines that the import takes."""
 
 import json
+import os
+import threading
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -117,6 +119,22 @@ def test_a_published_set_is_read_from_parquet(
     assert "is not valid Parquet" in capsys.readouterr().err
 
 
+def test_records_that_come_through_a_pipe_are_all_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe = tmp_path / "records"
+    os.mkfifo(pipe)
+    lines = "".join(f'{{"question": "{n}", "answer": "#### {n}"}}\n' for n in range(3))
+    writer = threading.Thread(target=pipe.write_text, args=(lines,))
+    writer.start()
+
+    assert main(["problems", "read", "gsm8k", str(pipe)]) == 0
+
+    writer.join()
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["reference"] for row in told] == ["0", "1", "2"]
+
+
 def test_a_folder_with_a_file_for_each_problem_is_read_in_order(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -135,6 +153,12 @@ def test_a_folder_with_a_file_for_each_problem_is_read_in_order(
     (tmp_path / "algebra" / "9.json").write_text("no")
     assert main(["problems", "read", "math", str(tmp_path)]) == 1
     assert "9.json is not JSON" in capsys.readouterr().err
+    (tmp_path / "algebra" / "9.json").write_text("{}")
+    assert main(["problems", "read", "math", str(tmp_path)]) == 1
+    assert "9.json: " in capsys.readouterr().err
+    (tmp_path / "algebra" / "9.json").write_bytes(b"\xb0")
+    assert main(["problems", "read", "math", str(tmp_path)]) == 1
+    assert "9.json is not UTF-8" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     assert main(["problems", "read", "math", str(tmp_path / "empty")]) == 1
     assert "has no file *.json" in capsys.readouterr().err

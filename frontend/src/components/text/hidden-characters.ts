@@ -113,6 +113,11 @@ function marksOf({ character, n }: Row): Hidden[] {
   return [{ name: `${one.name} ${times}`, title: `${one.title}, ${times}` }];
 }
 
+/** Whether more marks would stand in it than are drawn of a text. */
+export function hasManyMarks(text: string): boolean {
+  return rowsOf(text).reduce((n, row) => n + marksOf(row).length, 0) > MOST_MARKS;
+}
+
 /**
  * The text, cut at each hidden character, which is replaced by its description. Behind many marks
  * the others stand as text, between brackets.

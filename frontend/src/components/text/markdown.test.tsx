@@ -40,6 +40,13 @@ function shown(text: string): HTMLDivElement {
   return place;
 }
 
+it("draws a bounded number of marks, however a text is cut into paragraphs", () => {
+  const card = shown(`${"a\u200b".repeat(1000)}\n\n`.repeat(4));
+
+  expect(card.querySelectorAll(".hidden-character")).toHaveLength(2000);
+  expect(card.textContent.match(/ZWSP/g)).toHaveLength(4000);
+});
+
 /** What is on the card; of a formula its source, of a mark the character that it stands for. */
 function words(card: HTMLElement): string {
   const copy = card.cloneNode(true) as HTMLElement;

@@ -16,9 +16,13 @@ import { literalTree } from "./literal-tree";
 import { liftFormulas } from "./mathematics";
 import { neverEmpty } from "./never-empty";
 import { PlainText } from "./plain-text";
+import { hasManyMarks } from "./hidden-characters";
 import { revealHidden } from "./reveal-hidden";
 
-/** Longer texts, of which nine may be on a page, would make the browser wait: shown as written. */
+/**
+ * Longer texts, of which nine may be on a page, would make the browser wait, and so would those with
+ * very many hidden characters: both are shown as written.
+ */
 export const LONGEST = 40_000;
 
 const SCHEMA: typeof defaultSchema = {
@@ -143,7 +147,7 @@ class Fallback extends Component<{ text: string; children: ReactNode }, { hasFai
 }
 
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  if (text.length > LONGEST)
+  if (text.length > LONGEST || hasManyMarks(text))
     return (
       <div className="prose">
         <p className="faint small">
