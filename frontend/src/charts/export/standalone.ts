@@ -2,17 +2,11 @@
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
-/** What the style sheets of the page say of a shape or a text. */
-const STYLED = [
-  "fill",
-  "stroke",
-  "stroke-width",
-  "stroke-dasharray",
-  "opacity",
-  "font-family",
-  "font-size",
-  "font-weight",
-] as const;
+/** What the style sheets of the page say of a shape. */
+const DRAWN = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity"] as const;
+
+/** And of a text: thousands of dots have no need of a font. */
+const WRITTEN = ["fill", "opacity", "font-family", "font-size", "font-weight"] as const;
 
 /** What means something in the page alone. */
 const OF_THE_PAGE = ["class", "style", "tabindex", "aria-label"] as const;
@@ -24,9 +18,13 @@ export function standaloneOf(shown: SVGSVGElement, title: string): string {
   const picture = shown.cloneNode(true) as SVGSVGElement;
   paper.append(picture);
   document.body.append(paper);
-  for (const part of picture.querySelectorAll("*")) keepStyle(part);
+  const parts = [...picture.querySelectorAll(":not(g)")];
+  // All are read before one is written: after each change the browser works out its styles anew.
   const surface = getComputedStyle(paper).getPropertyValue("--surface").trim();
+  const styles = parts.map(styleOf);
   paper.remove();
+  for (const [place, part] of parts.entries())
+    for (const [property, value] of styles[place] ?? []) part.setAttribute(property, value);
   for (const part of [picture, ...picture.querySelectorAll("*")])
     for (const name of OF_THE_PAGE) part.removeAttribute(name);
   picture.prepend(named("title", {}, title), named("rect", { ...sizeOf(shown), fill: surface }));
@@ -38,9 +36,10 @@ export function sizeOf(shown: SVGSVGElement): { readonly width: number; readonly
   return { width: Math.round(width), height: Math.round(height) };
 }
 
-function keepStyle(part: Element): void {
+function styleOf(part: Element): readonly (readonly [string, string])[] {
   const style = getComputedStyle(part);
-  for (const property of STYLED) part.setAttribute(property, style.getPropertyValue(property));
+  const properties = part.localName === "text" ? WRITTEN : DRAWN;
+  return properties.map((property) => [property, style.getPropertyValue(property)]);
 }
 
 function named(name: string, attributes: Readonly<Record<string, number | string>>, text = "") {
