@@ -8,11 +8,9 @@ import "./reward-vs-kl.css";
 
 import { useState, type KeyboardEvent, type MouseEvent } from "react";
 
-import { fileName, save, saveCsv } from "@/lib/files/download";
 import { between, number } from "@/lib/format";
 
-import { pngOf } from "./export/png";
-import { sizeOf, standaloneOf } from "./export/standalone";
+import { savePixels, saveRows, saveVectors, type Shown } from "./export/reward-vs-kl-files";
 import type { Column, Path, PathPoint } from "./reward-vs-kl-path";
 import { HEADS, rowsOf } from "./reward-vs-kl-rows";
 import { labelsOf, niceTicks } from "./ticks";
@@ -139,6 +137,8 @@ function PathMarks({ path, near, places }: { path: Path; near: Near | null; plac
 }
 
 interface RewardVsKlProps {
+  /** Whose picture it is, in the name and the title of a saved file. */
+  of: string;
   paths: readonly Path[];
   isRoot: boolean;
   height: number;
@@ -154,32 +154,14 @@ interface RewardVsKlProps {
   onProblem: (problem: unknown) => void;
 }
 
-/** Of a file of these paths. */
-const nameOf = (paths: readonly Path[]) => ["reward vs KL", ...paths.map(({ label }) => label)];
-
-const saveRows = (paths: readonly Path[]) => saveCsv([HEADS, ...rowsOf(paths)], nameOf(paths));
-
-const vectorsOf = (drawn: SVGSVGElement, paths: readonly Path[]) =>
-  standaloneOf(drawn, `Reward vs KL: ${paths.map(({ label }) => label).join(", ")}`);
-
-function saveVectors(drawn: SVGSVGElement, paths: readonly Path[]): void {
-  const file = new Blob([vectorsOf(drawn, paths)], { type: "image/svg+xml" });
-  save(file, fileName(nameOf(paths), "svg"));
-}
-
-async function savePixels(drawn: SVGSVGElement, paths: readonly Path[]): Promise<void> {
-  const { width, height } = sizeOf(drawn);
-  save(await pngOf(vectorsOf(drawn, paths), width, height), fileName(nameOf(paths), "png"));
-}
-
 /** The picture, or its numbers as a table; each can be saved as a file. */
 export function RewardVsKl(props: RewardVsKlProps) {
   const [isTable, setTable] = useState(false);
   const [drawn, setDrawn] = useState<SVGSVGElement | null>(null);
-  const { paths, exactPaths, onProblem } = props;
+  const { of, paths, exactPaths, onProblem } = props;
   const tried = (saved: Promise<void>) => void saved.then(() => onProblem(null), onProblem);
-  const savePicture = async (saved: (drawn: SVGSVGElement, paths: readonly Path[]) => unknown) => {
-    if (drawn !== null) await saved(drawn, paths);
+  const savePicture = async (saved: (drawn: SVGSVGElement, shown: Shown) => unknown) => {
+    if (drawn !== null) await saved(drawn, { of, paths });
   };
   return (
     <>
@@ -214,7 +196,7 @@ export function RewardVsKl(props: RewardVsKlProps) {
         <button
           type="button"
           className="btn small"
-          onClick={() => tried(exactPaths().then(saveRows))}
+          onClick={() => tried(exactPaths().then((exact) => saveRows({ of, paths: exact })))}
         >
           Save CSV
         </button>

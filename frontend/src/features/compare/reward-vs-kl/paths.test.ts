@@ -4,7 +4,7 @@ import type { GroupCurve, Run, SeedGroup } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 
 import { measuresOf, missingMeasures, type Measure } from "./measures";
-import { pathsOf, type Known } from "./paths";
+import { pathsOf, whoseOf, type Known } from "./paths";
 
 const group = (...runs: string[]): SeedGroup => ({
   name: runs.join(),
@@ -119,6 +119,27 @@ describe("reward against KL of groups", () => {
     const mean = drawn()[3];
     for (const hidden of [["a"], ["b"], ["a", "b"], ["c"]])
       expect(drawn(...hidden).find((path) => path.id === "group 0")).toEqual(mean);
+  });
+});
+
+describe("whose picture it is", () => {
+  const whose = (groups: readonly SeedGroup[], ...hidden: string[]) =>
+    whoseOf(groups, drawn(...hidden), (run) => `run ${run}`);
+
+  it("is told by the letters and names of the groups that are drawn", () => {
+    expect(whose(GROUPS)).toBe("A: a,b,d, B: c");
+    expect(whose(GROUPS, "c")).toBe("A: a,b,d");
+    // The mean of a group stays when its runs are hidden.
+    expect(whose(GROUPS, "a", "b", "d")).toBe("A: a,b,d, B: c");
+  });
+  it("is told by the runs of a group without a name", () => {
+    const [seeds, one] = [group("a", "b", "d"), group("c")].map((each) => ({ ...each, name: "" }));
+    expect(whose([seeds, one].filter((each) => each !== undefined))).toBe("A: 3 runs, B: run c");
+  });
+  it("has the length of a title", () => {
+    const long = GROUPS.map((one) => ({ ...one, name: "learning rate ".repeat(9) }));
+    expect([...whose(long)]).toHaveLength(110);
+    expect(whose(long)).toMatch(/^A: learning rate .*…$/);
   });
 });
 

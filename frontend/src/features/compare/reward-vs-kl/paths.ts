@@ -11,6 +11,7 @@ import {
 } from "@/charts/reward-vs-kl-path";
 import { FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { colourOf, letterOf } from "@/components/seed-groups/group-names";
+import { plural } from "@/lib/format";
 
 import type { Measure } from "./measures";
 
@@ -34,6 +35,8 @@ function haveAsManySeeds(price: GroupCurve | undefined, reward: GroupCurve | und
   return ({ step }: PathPoint) => ofPrice.get(step) === ofReward.get(step);
 }
 
+const groupId = (place: number) => `group ${place}`;
+
 function groupPath(place: number, { name, costs, isEvaluated }: Measure, known: Known): Path {
   const reward = known.groups(place, name);
   const ends = [ofGroup(reward, "low"), ofGroup(reward, "high")] as const;
@@ -44,7 +47,7 @@ function groupPath(place: number, { name, costs, isEvaluated }: Measure, known: 
   const points = first?.points.filter(haveAsManySeeds(priceOf(first.cost), reward)) ?? [];
   const label = letterOf(place);
   return {
-    id: `group ${place}`,
+    id: groupId(place),
     label,
     colour: colourOf(place),
     points,
@@ -82,4 +85,25 @@ export function pathsOf(
     return [...own.map((path) => ({ ...path, isFaint: true })), groupPath(place, measure, known)];
   });
   return paths.filter(({ points }) => points.length > 0);
+}
+
+/** What fits into a title. */
+const MOST_LETTERS = 110;
+
+/** "A: GRPO, B: DPO": the groups that are drawn; one without a name is called by its runs. */
+export function whoseOf(
+  groups: readonly SeedGroup[],
+  paths: readonly Path[],
+  nameOf: (run: string) => string,
+): string {
+  const drawn = new Set(paths.map(({ id }) => id));
+  const said = groups.flatMap(({ name, runs }, place) => {
+    if (![groupId(place), ...runs].some((id) => drawn.has(id))) return [];
+    const [only = ""] = runs;
+    const plain = runs.length === 1 ? nameOf(only) : plural(runs.length, "run");
+    return [`${letterOf(place)}: ${name === "" ? plain : name}`];
+  });
+  const letters = [...said.join(", ")];
+  if (letters.length <= MOST_LETTERS) return letters.join("");
+  return `${letters.slice(0, MOST_LETTERS - 1).join("")}…`;
 }

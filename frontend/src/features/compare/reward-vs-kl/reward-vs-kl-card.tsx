@@ -16,7 +16,7 @@ import { useView } from "@/features/compare/view";
 import { useGo } from "@/lib/address/use-go";
 
 import { chosenOf, isGold, measuresOf, missingMeasures, type Measure } from "./measures";
-import { pathsOf, type Known } from "./paths";
+import { pathsOf, whoseOf, type Known } from "./paths";
 
 const POINTS = 300;
 const HEIGHT = 360;
@@ -123,6 +123,7 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
   return (
     <>
       <RewardVsKl
+        of={whoseOf(answer.groups, paths, nameOf)}
         paths={paths}
         isRoot={isRoot}
         height={HEIGHT}

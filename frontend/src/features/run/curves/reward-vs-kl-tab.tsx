@@ -113,6 +113,7 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
           </h3>
           <Legend paths={paths} />
           <RewardVsKl
+            of={run.name}
             paths={paths}
             isRoot={isRoot}
             height={480}

@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+
+import { fileName } from "@/lib/files/download";
+
+import type { Path } from "../reward-vs-kl-path";
+import { nameOf, titleOf } from "./reward-vs-kl-files";
+
+const path = (label: string): Path => ({
+  ...{ id: label, label, colour: "--s1", isEvaluated: false, points: [] },
+});
+const OF_RUN = [path("training"), path("held-out")];
+
+describe("a saved picture of reward against KL", () => {
+  it("says whose it is: the paths of every run are called alike", () => {
+    const shown = { of: "GRPO, seed 1", paths: OF_RUN };
+    expect(fileName(nameOf(shown), "svg")).toBe("GRPO- seed 1 reward vs KL training held-out.svg");
+    expect(titleOf(shown)).toBe("GRPO, seed 1: Reward vs KL: training, held-out");
+  });
+  it("says what it is even of a run with a long name", () => {
+    const shown = { of: "\u{1f680} long name ".repeat(20), paths: OF_RUN };
+    expect(fileName(nameOf(shown), "png")).toContain("name reward vs KL training");
+    expect(nameOf({ of: "\u{1f680}".repeat(60), paths: [] })[0]).toBe("\u{1f680}".repeat(48));
+  });
+});

@@ -1,0 +1,43 @@
+/** Reward against KL as files: its picture, or its numbers. */
+import { fileName, save, saveCsv } from "@/lib/files/download";
+
+import type { Path } from "../reward-vs-kl-path";
+import { HEADS, rowsOf } from "../reward-vs-kl-rows";
+import { pngOf } from "./png";
+import { sizeOf, standaloneOf } from "./standalone";
+
+/** What is saved. */
+export interface Shown {
+  /** The run or the groups that it is of: labels of paths alone do not say. */
+  readonly of: string;
+  readonly paths: readonly Path[];
+}
+
+const labelsOf = ({ paths }: Shown) => paths.map(({ label }) => label);
+
+/** Leaves room in the name of a file for what the picture is. */
+const MOST_LETTERS = 48;
+
+/** Parts of the name of a file. */
+export const nameOf = (shown: Shown): readonly string[] => [
+  [...shown.of].slice(0, MOST_LETTERS).join("").trim(),
+  "reward vs KL",
+  ...labelsOf(shown),
+];
+
+export const titleOf = (shown: Shown): string =>
+  `${shown.of}: Reward vs KL: ${labelsOf(shown).join(", ")}`;
+
+export const saveRows = (shown: Shown): void =>
+  saveCsv([HEADS, ...rowsOf(shown.paths)], nameOf(shown));
+
+export function saveVectors(drawn: SVGSVGElement, shown: Shown): void {
+  const file = new Blob([standaloneOf(drawn, titleOf(shown))], { type: "image/svg+xml" });
+  save(file, fileName(nameOf(shown), "svg"));
+}
+
+export async function savePixels(drawn: SVGSVGElement, shown: Shown): Promise<void> {
+  const { width, height } = sizeOf(drawn);
+  const pixels = await pngOf(standaloneOf(drawn, titleOf(shown)), width, height);
+  save(pixels, fileName(nameOf(shown), "png"));
+}
