@@ -30,6 +30,7 @@ import { SentWord } from "./submit/sent-word";
 import { useEndOfSession } from "./submit/use-end-of-session";
 import { useFlush } from "./submit/use-flush";
 import { useSubmission } from "./submit/use-submission";
+import { useIsThere } from "./waiting/use-is-there";
 import { Waiting } from "./waiting/waiting";
 
 const DAILY_STEP = 50;
@@ -67,6 +68,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
   const queue = useAssignmentQueue(projectId, userId);
   const { submit, skip, reopen, reopened, told } = useSubmission({ projectId, userId }, queue);
   const offline = useOffline(queue);
+  const isThere = useIsThere();
   useFlush(projectId, userId);
   useNewGuidelines(projectId, queue.error);
   useEndOfSession(userId, queue.error);
@@ -100,6 +102,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
         <Waiting
           projectId={projectId}
           userId={userId}
+          isThere={isThere}
           onLook={queue.retry}
           onReopen={reopen}
           onTakeHere={() => offline.taking.mutate()}

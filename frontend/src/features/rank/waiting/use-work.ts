@@ -4,43 +4,21 @@
  * Only while somebody is there: a forgotten tab takes no comparison from whoever is at work. It asks
  * again as soon as somebody comes back. So of many tabs in a window only the one that is seen waits.
  */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 
 import { streamOf } from "@/api/stream/event-source";
 
-import { IDLE_AFTER_MS, INPUTS, onInput } from "../presence";
-
-const LOOK_MS = 20_000;
 /** Before it waits again: what was offered may have gone to somebody else. */
 const PAUSE_MS = 1000;
 /** The stream was refused: asking for a comparison says why. */
 const REFUSED_MS = 15_000;
 
-/** Whether the page is seen and somebody has touched it in the last five minutes. */
-function useIsThere(): boolean {
-  const [isThere, setThere] = useState(true);
-  useEffect(() => {
-    let lastInput = Date.now();
-    const look = () => setThere(!document.hidden && Date.now() - lastInput < IDLE_AFTER_MS);
-    const touch = () => {
-      lastInput = Date.now();
-      look();
-    };
-    const timer = setInterval(look, LOOK_MS);
-    const forget = onInput(touch, [...INPUTS, "focus"]);
-    document.addEventListener("visibilitychange", touch);
-    return () => {
-      clearInterval(timer);
-      forget();
-      document.removeEventListener("visibilitychange", touch);
-    };
-  }, []);
-  return isThere;
-}
-
-/** Whether it waits: false while nobody is there. */
-export function useWork(projectId: string, userId: string, onWork: () => void): boolean {
-  const isThere = useIsThere();
+export function useWork(
+  projectId: string,
+  userId: string,
+  isThere: boolean,
+  onWork: () => void,
+): void {
   const latest = useRef(onWork);
   useEffect(() => {
     latest.current = onWork;
@@ -66,5 +44,4 @@ export function useWork(projectId: string, userId: string, onWork: () => void): 
       source?.close();
     };
   }, [isThere, userId, projectId]);
-  return isThere;
 }

@@ -7,7 +7,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { progressQuery } from "@/api/assignments";
 import type { AnnotationProgress } from "@/api/types";
 
+import { useIsThere } from "./use-is-there";
 import { Waiting } from "./waiting";
+
+type Shown = Pick<Parameters<typeof Waiting>[0], "onReopen"> & { readonly isExhausted: boolean };
 
 /** The streams on which this page waits for the server's word. */
 const streams = vi.hoisted(() => new Set<object>());
@@ -26,6 +29,7 @@ const PROGRESS: AnnotationProgress = {
 
 const ground = document.createElement("div");
 let page: ReturnType<typeof createRoot>;
+let client: QueryClient;
 let reopened = 0;
 
 beforeEach(() => {
@@ -34,26 +38,36 @@ beforeEach(() => {
   reopened = 0;
   vi.useFakeTimers();
   page = createRoot(ground);
+  client = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
+  client.setQueryData(progressQuery("prj_1").queryKey, PROGRESS);
 });
 afterEach(() => {
   act(() => page.unmount());
   vi.useRealTimers();
 });
 
-function show(onReopen: (() => void) | null): void {
-  const client = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
-  client.setQueryData(progressQuery("prj_1").queryKey, PROGRESS);
+/** As the ranking page, which shows this one only while it knows of no comparison. */
+function Page({ isExhausted, onReopen }: Shown) {
+  const isThere = useIsThere();
+  if (!isExhausted) return null;
+  return (
+    <Waiting
+      projectId="prj_1"
+      userId="usr_1"
+      isThere={isThere}
+      onLook={() => undefined}
+      onReopen={onReopen}
+      onTakeHere={() => undefined}
+      isTaking={false}
+    />
+  );
+}
+
+function show(onReopen: (() => void) | null, isExhausted = true): void {
   act(() =>
     page.render(
       <QueryClientProvider client={client}>
-        <Waiting
-          projectId="prj_1"
-          userId="usr_1"
-          onLook={() => undefined}
-          onReopen={onReopen}
-          onTakeHere={() => undefined}
-          isTaking={false}
-        />
+        <Page isExhausted={isExhausted} onReopen={onReopen} />
       </QueryClientProvider>,
     ),
   );
@@ -99,5 +113,19 @@ describe("after five minutes without input", () => {
     pass(2);
     expect(streams.size).toBe(1);
     expect(ground.textContent).toContain("This page continues by itself");
+  });
+
+  // Each look for a comparison takes this page away, and brings it back if somebody else was faster.
+  it("has stopped, however often it was shown anew meanwhile", () => {
+    show(null);
+    pass(4 * 60);
+    show(null, false);
+    show(null);
+    pass(2);
+    expect(streams.size).toBe(1);
+
+    pass(80);
+    expect(streams.size).toBe(0);
+    expect(ground.textContent).toContain("This page has stopped looking");
   });
 });

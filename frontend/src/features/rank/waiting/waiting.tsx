@@ -26,6 +26,8 @@ const REFRESH_MS = 30_000;
 interface WaitingProps {
   readonly projectId: string;
   readonly userId: string;
+  /** Told by the page around this one, which stays while it looks for a comparison. */
+  readonly isThere: boolean;
   readonly onLook: () => void;
   readonly onReopen: (() => void) | null;
   /** Takes what this annotator holds elsewhere into this tab. */
@@ -44,7 +46,7 @@ export function Waiting(props: WaitingProps) {
   const unsent = useOutbox(userId).items.filter(
     (item) => item.refusal === null && item.projectId === projectId,
   );
-  const isListening = useWork(projectId, userId, props.onLook);
+  useWork(projectId, userId, props.isThere, props.onLook);
   useUndoKey(onReopen);
 
   // What was known before the last judgment says nothing of what is left now.
@@ -54,7 +56,7 @@ export function Waiting(props: WaitingProps) {
   const { title, lines, isUnused, isDone, elsewhere } = waitedFor(
     progress.data,
     unsent,
-    isListening,
+    props.isThere,
   );
   const isManager = me.data !== undefined && managesIn(me.data, projectId);
   return (
