@@ -15,7 +15,7 @@ export interface WaitedFor {
 }
 
 const LISTENS =
-  "This page continues by itself as soon as there is something for you. If nobody touches it for five minutes, it stops looking until you come back.";
+  "As long as you see this page, it continues by itself as soon as there is something for you. If nobody touches it for five minutes, it stops looking until you come back.";
 const HAS_STOPPED =
   "This page has stopped looking, because nobody has touched it for five minutes. Press a key, tap or move the pointer: it looks again.";
 

@@ -44,6 +44,7 @@ beforeEach(() => {
 afterEach(() => {
   act(() => page.unmount());
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 /** As the ranking page, which shows this one only while it knows of no comparison. */
@@ -94,15 +95,15 @@ it("has none where there is no judgment to undo", () => {
   expect(undo()).toBeUndefined();
 });
 
-describe("after five minutes without input", () => {
+describe("while nobody is there", () => {
   const pass = (seconds: number) => act(() => vi.advanceTimersByTime(seconds * 1000));
 
   // A forgotten tab would lease comparison after comparison, which nobody else could judge.
-  it("stops looking and says so, until somebody comes back", () => {
+  it("stops looking after five minutes without input and says so, until somebody comes back", () => {
     show(null);
     pass(4 * 60);
     expect(streams.size).toBe(1);
-    expect(ground.textContent).toContain("This page continues by itself");
+    expect(ground.textContent).toContain("As long as you see this page, it continues by itself");
 
     pass(90);
     expect(streams.size).toBe(0);
@@ -112,7 +113,25 @@ describe("after five minutes without input", () => {
     act(() => void window.dispatchEvent(new Event("pointermove")));
     pass(2);
     expect(streams.size).toBe(1);
-    expect(ground.textContent).toContain("This page continues by itself");
+    expect(ground.textContent).toContain("As long as you see this page, it continues by itself");
+  });
+
+  // Of many tabs in a window one is seen.
+  it("stops at once where it is no longer seen, and goes on where it is again", () => {
+    const hidden = vi.spyOn(document, "hidden", "get");
+    const turn = (isHidden: boolean) => {
+      hidden.mockReturnValue(isHidden);
+      act(() => void document.dispatchEvent(new Event("visibilitychange")));
+      pass(2);
+    };
+    show(null);
+    pass(2);
+    turn(true);
+    expect(streams.size).toBe(0);
+
+    turn(false);
+    expect(streams.size).toBe(1);
+    expect(ground.textContent).toContain("As long as you see this page, it continues by itself");
   });
 
   // Each look for a comparison takes this page away, and brings it back if somebody else was faster.
