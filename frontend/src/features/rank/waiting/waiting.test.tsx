@@ -134,6 +134,13 @@ describe("while nobody is there", () => {
     expect(ground.textContent).toContain("As long as you see this page, it continues by itself");
   });
 
+  it("does not look where it was opened behind another page", () => {
+    vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+    show(null);
+    pass(2);
+    expect(streams.size).toBe(0);
+  });
+
   // Each look for a comparison takes this page away, and brings it back if somebody else was faster.
   it("has stopped, however often it was shown anew meanwhile", () => {
     show(null);
