@@ -500,7 +500,8 @@ def test_at_400_percent_the_page_scrolls_and_few_colours_tell_what_is_pressed(
     page.emulate_media(forced_colors="active")
     page.keyboard.type("ba")
     paper = "(one) => getComputedStyle(one).backgroundColor"
-    chips = [page.get_by_role("button", name=f"Select {letter}") for letter in "ab"]
+    bar = page.get_by_role("region", name="Your ranking")
+    chips = [bar.get_by_role("button", name=f"Select {letter}") for letter in "ab"]
     expect(chips[0]).to_have_attribute("aria-pressed", "true")
     assert chips[0].evaluate(paper) != chips[1].evaluate(paper)
 
