@@ -4519,7 +4519,7 @@ export interface components {
             interval: components["schemas"]["Span"] | null;
             /**
              * Win Rate At Equal Length
-             * @description What the win rate would be if both responses of each pair had equally many tokens, by a logistic fit over the judged pairs. Null where these cannot show it: the responses of one run are always about as much longer, or a length is not known.
+             * @description What the win rate would be if both responses of each pair had equally many tokens, by a logistic fit over the judged pairs. Null where these cannot show it: one run's responses are always about as much longer, a length is not known, or fewer than two prompts were judged.
              */
             win_rate_at_equal_length: number | null;
             /** @description Its 95 % interval by prompt. */
