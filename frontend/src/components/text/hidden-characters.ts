@@ -115,7 +115,8 @@ function marksOf({ character, n }: Row): Hidden[] {
 
 /** Whether more marks would stand in it than are drawn of a text. */
 export function hasManyMarks(text: string): boolean {
-  return rowsOf(text).reduce((n, row) => n + marksOf(row).length, 0) > MOST_MARKS;
+  const marks = rowsOf(text).reduce((sum, { n }) => sum + (n <= MOST_ALIKE ? n : 1), 0);
+  return marks > MOST_MARKS;
 }
 
 /**

@@ -8,6 +8,7 @@ import type { GroupCurve, Run, SeedGroups, Series } from "@/api/types";
 import { curveOf } from "@/charts/live-curves";
 import { RewardVsKl } from "@/charts/reward-vs-kl";
 import type { Path, PathPoint } from "@/charts/reward-vs-kl-path";
+import { KlScale } from "@/components/metrics/kl-scale";
 import { Segmented } from "@/components/segmented";
 import { Failure, Skeleton } from "@/components/states";
 import { CostMeasuredApart, MeasuredApart } from "@/features/compare/measured-apart";
@@ -150,15 +151,7 @@ export function RewardVsKlCard(props: Shared) {
       <div className="row">
         <h3>Reward vs KL</h3>
         <span className="grow" />
-        <Segmented
-          label="KL scale"
-          value={isRoot ? "root" : "nats"}
-          options={[
-            ["nats", "KL"],
-            ["root", "√KL"],
-          ]}
-          onChange={(value) => set({ kl: value === "root" ? value : null })}
-        />
+        <KlScale isRoot={isRoot} onChange={(kl) => set({ kl })} />
         <Segmented
           label="Reward"
           value={chosen.name}

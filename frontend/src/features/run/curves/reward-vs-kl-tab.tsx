@@ -8,7 +8,7 @@ import { curveOf, type LiveCurves, type Zoom } from "@/charts/live-curves";
 import { RewardVsKl } from "@/charts/reward-vs-kl";
 import type { Path } from "@/charts/reward-vs-kl-path";
 import { useExplain } from "@/components/metrics/use-explain";
-import { Segmented } from "@/components/segmented";
+import { KlScale } from "@/components/metrics/kl-scale";
 import { zoomParam } from "@/components/chart/window";
 import { Empty, Failure, Skeleton } from "@/components/states";
 import { onAxis, useView } from "@/features/run/view";
@@ -101,15 +101,7 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
           <h3>
             <span>Reward vs KL</span>
             <span className="grow" />
-            <Segmented
-              label="KL scale"
-              value={isRoot ? "root" : "nats"}
-              options={[
-                ["nats", "KL"],
-                ["root", "√KL"],
-              ]}
-              onChange={(value) => set({ kl: value === "root" ? value : null })}
-            />
+            <KlScale isRoot={isRoot} onChange={(kl) => set({ kl })} />
           </h3>
           <Legend paths={paths} />
           <RewardVsKl
