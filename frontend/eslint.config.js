@@ -53,12 +53,7 @@ export default tseslint.config(
   },
   {
     // Whoever signs out goes to sign in, wherever they have gone meanwhile.
-    files: [
-      "src/components/redirect.tsx",
-      "src/lib/address/use-address.ts",
-      "src/lib/address/use-go.ts",
-      "src/app/sign-out.tsx",
-    ],
+    files: ["src/lib/address/use-address.ts", "src/lib/address/use-go.ts", "src/app/sign-out.tsx"],
     rules: { "no-restricted-imports": "off" },
   },
 );

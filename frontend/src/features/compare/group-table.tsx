@@ -3,7 +3,7 @@ import { Link } from "react-router";
 
 import type { Run, RunVerdict, SeedGroup, SeedGroups } from "@/api/types";
 import { Table, type Column } from "@/components/table";
-import { VerdictPill } from "@/components/verdict-pill";
+import { VerdictPill } from "@/components/verdict/verdict-pill";
 import { between, number, plural } from "@/lib/format";
 
 import { estimateText, FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";

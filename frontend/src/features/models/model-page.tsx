@@ -12,7 +12,7 @@ import { Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
-import { VerdictPill } from "@/components/verdict-pill";
+import { VerdictPill } from "@/components/verdict/verdict-pill";
 import { bytes, number, parameters, shortHash, shortId } from "@/lib/format";
 import { useMayChange } from "@/components/use-may";
 import { useProjectId } from "@/lib/address/use-project";

@@ -35,7 +35,7 @@ import {
   whyUndefined,
 } from "@/components/agreement/words";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
-import { VerdictPill } from "@/components/verdict-pill";
+import { VerdictPill } from "@/components/verdict/verdict-pill";
 import { useMayChange, useMayRank } from "@/components/use-may";
 import { useLiveRuns } from "@/components/run-list/use-live-runs";
 import { PageTitle } from "@/components/page-title";

@@ -12,7 +12,7 @@ import { StatePill } from "@/components/run-state";
 import { Table } from "@/components/table";
 import { MethodName } from "@/components/text/names";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
-import { VerdictPill } from "@/components/verdict-pill";
+import { VerdictPill } from "@/components/verdict/verdict-pill";
 
 function RunRow(props: {
   run: Run;

@@ -8,7 +8,7 @@ import type { Run, RunVerdict } from "@/api/types";
 import { isLive, STEPS_REFETCH_MS } from "@/components/run-list/batches";
 import { Failure, Skeleton } from "@/components/states";
 import { Sentence } from "@/components/text/sentence";
-import { VerdictPill } from "@/components/verdict-pill";
+import { VerdictPill } from "@/components/verdict/verdict-pill";
 import { number } from "@/lib/format";
 
 import { ReadSamples } from "../samples/read-samples";

@@ -1,6 +1,6 @@
 /** What may come next in a filter; pure. The server reads the filter, this only helps to write it. */
 import type { RunKeys } from "@/api/types";
-import { wordsOfVerdictValue } from "@/components/verdict-words";
+import { wordsOfVerdictValue } from "@/components/verdict/verdict-words";
 
 export interface Suggestion {
   /** What stands in the text afterwards, instead of the characters from `from` to the caret. */

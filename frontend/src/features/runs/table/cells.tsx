@@ -10,7 +10,7 @@ import { LastValue, Trend } from "@/components/run-list/trends";
 import type { Headline } from "@/components/metrics/headline";
 import { Ago } from "@/components/text/clock";
 import { MethodTitle } from "@/components/text/names";
-import { VerdictPill } from "@/components/verdict-pill";
+import { VerdictPill } from "@/components/verdict/verdict-pill";
 import { number } from "@/lib/format";
 
 export interface CellProps {
