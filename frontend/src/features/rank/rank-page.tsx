@@ -65,10 +65,10 @@ function useNewGuidelines(projectId: string, error: unknown) {
 
 function ProjectRanking({ projectId, user }: { projectId: string; user: User }) {
   const userId = user.id;
-  const queue = useAssignmentQueue(projectId, userId);
+  const isThere = useIsThere();
+  const queue = useAssignmentQueue(projectId, userId, isThere);
   const { submit, skip, reopen, reopened, told } = useSubmission({ projectId, userId }, queue);
   const offline = useOffline(queue);
-  const isThere = useIsThere();
   useFlush(projectId, userId);
   useNewGuidelines(projectId, queue.error);
   useEndOfSession(userId, queue.error);

@@ -3,6 +3,7 @@ import { act, useEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
+import { Problem } from "@/api/client";
 import type { Assignment } from "@/api/types";
 
 import { useAssignmentQueue, type AssignmentQueue } from "./assignment-queue";
@@ -14,6 +15,7 @@ const world = vi.hoisted(() => ({
   granted: [] as unknown[],
   /** How often the queue has asked for a comparison. */
   asked: 0,
+  isDown: false,
   dropped: [] as string[],
   kept: [] as string[],
   hasRoom: true,
@@ -23,6 +25,7 @@ const world = vi.hoisted(() => ({
 vi.mock("@/api/assignments", () => ({
   takeAssignment: () => {
     world.asked += 1;
+    if (world.isDown) return Promise.reject(new Problem(503, { title: "Podium is being started" }));
     return Promise.resolve(world.granted.shift() ?? null);
   },
   renewAssignment: () => new Promise(() => undefined),
@@ -62,8 +65,8 @@ const lease = (id: string, minutes: number) =>
   ({ id, expires_at: new Date(Date.now() + minutes * MINUTE).toISOString() }) as Assignment;
 
 let queue: AssignmentQueue | null = null;
-function Queue() {
-  const now = useAssignmentQueue("prj_1", "usr_1");
+function Queue({ isThere = true }: { isThere?: boolean }) {
+  const now = useAssignmentQueue("prj_1", "usr_1", isThere);
   useEffect(() => {
     queue = now;
   });
@@ -115,7 +118,7 @@ beforeEach(() => {
   localStorage.clear();
   sessionStorage.clear();
   Object.assign(world, { offline: [], granted: [], dropped: [], givenBack: [], kept: [] });
-  Object.assign(world, { asked: 0, hasRoom: true, hear: null });
+  Object.assign(world, { asked: 0, isDown: false, hasRoom: true, hear: null });
 });
 afterEach(() => {
   act(() => page.unmount());
@@ -221,4 +224,22 @@ it("gives back only what it has taken itself where the browser keeps nothing", a
   await take();
   expect(world.givenBack).toEqual(["asg_3"]);
   expect(refused).toHaveLength(2);
+});
+
+it("asks a server that was away again only while somebody is there", async () => {
+  world.isDown = true;
+  page = createRoot(ground);
+  await act(async () => page.render(<Queue />));
+  while (queue?.error === null || queue?.error === undefined) await pause(10);
+  act(() => page.render(<Queue isThere={false} />));
+  world.isDown = false;
+  world.granted = [lease("asg_1", 15)];
+  const { asked } = world;
+  act(() => window.dispatchEvent(new Event("online")));
+  await pause(1500);
+  expect(world.asked).toBe(asked);
+
+  act(() => page.render(<Queue />));
+  await settled();
+  expect(queue?.current?.id).toBe("asg_1");
 });

@@ -93,7 +93,12 @@ export interface AssignmentQueue {
   readonly giveBackOffline: () => Promise<void>;
 }
 
-export function useAssignmentQueue(projectId: string, userId: string): AssignmentQueue {
+/** `isThere`: whether somebody works on the page, without whom a failed question is not asked again. */
+export function useAssignmentQueue(
+  projectId: string,
+  userId: string,
+  isThere: boolean,
+): AssignmentQueue {
   const key = leasedKey(projectId, userId);
   const [leased, setLeased] = useState(() =>
     usable(read(sessionStorage, key, isAssignments) ?? [], reopenedId(projectId, userId)),
@@ -214,7 +219,7 @@ export function useAssignmentQueue(projectId: string, userId: string): Assignmen
     setError(null);
     setExhausted(false);
   }, []);
-  useRecovery(error, failuresRef, retry);
+  useRecovery(error, isThere, failuresRef, retry);
 
   const offline = leased.filter((one) => offlineEnds.has(one.id));
   const takeOffline = async () => {
@@ -305,10 +310,23 @@ async function refuseOffline(projectId: string, lease: Assignment): Promise<neve
 const mayPass = (error: unknown) =>
   error instanceof Problem && (error.isPassing || error.status === 401);
 
-/** Asks again without a click: when the browser is online or looked at again, and now and then. */
-function useRecovery(error: unknown, failuresRef: RefObject<number>, retry: () => void): void {
+/**
+ * Asks again without a click: when the browser is online or looked at again, and now and then, as long
+ * as somebody is there; a lease that nobody looks at keeps its comparison from the others.
+ */
+function useRecovery(
+  error: unknown,
+  isThere: boolean,
+  failuresRef: RefObject<number>,
+  retry: () => void,
+): void {
   useEffect(() => {
     if (!mayPass(error)) return;
+    if (!isThere) {
+      // Who comes back does not wait as long as the last pause was.
+      failuresRef.current = 0;
+      return;
+    }
     const ms = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failuresRef.current);
     failuresRef.current += 1;
     const timer = setTimeout(retry, ms);
@@ -317,5 +335,5 @@ function useRecovery(error: unknown, failuresRef: RefObject<number>, retry: () =
       clearTimeout(timer);
       stop();
     };
-  }, [error, failuresRef, retry]);
+  }, [error, isThere, failuresRef, retry]);
 }
