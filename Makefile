@@ -150,11 +150,12 @@ frontend/dist/.ready: frontend/node_modules/.ready $(FRONTEND)
 
 .PHONY: chromium
 chromium:
-	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
-		command -v $$name >/dev/null && exit 0; done; \
+	@is_there() { for name; do command -v $$name >/dev/null && return 0; done; return 1; }; \
+	is_there chromium-headless-shell chrome-headless-shell && exit 0; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; \
-	else echo "the browser tests need Chromium or Chrome on PATH; install it and run make test again" >&2; exit 1; fi
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium-headless-shell && exit 0; fi; \
+	is_there chromium chromium-browser google-chrome google-chrome-stable && exit 0; \
+	echo "the browser tests need Chromium or Chrome on PATH; install it and run make test again" >&2; exit 1
 
 .PHONY: faketime
 faketime:
