@@ -1,13 +1,21 @@
 /** How wide an element is, for pictures that fill it. */
-import { useEffect, useRef, useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 
+const LEAST_PX = 240;
+
+/**
+ * It is measured while it is drawn: nobody ever sees a picture of another width, which could be wider
+ * than the screen. What is drawn to be measured has the least width, since that stretches nothing.
+ */
 export function useWidth() {
   const ref = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(640);
-  useEffect(() => {
+  const [width, setWidth] = useState(LEAST_PX);
+  useLayoutEffect(() => {
     const element = ref.current;
     if (element === null) return;
-    const watcher = new ResizeObserver(() => setWidth(Math.max(240, element.clientWidth)));
+    const measure = () => setWidth(Math.max(LEAST_PX, element.clientWidth));
+    measure();
+    const watcher = new ResizeObserver(measure);
     watcher.observe(element);
     return () => watcher.disconnect();
   }, []);
