@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
@@ -197,6 +197,8 @@ class SteppedHeartbeat(Heartbeat):
 class ScriptedTrainer:
     """A guard and its trainer, as a supervisor sees them; what it does is said by `work`."""
 
+    steps: ClassVar[int] = STEPS
+
     def __init__(
         self,
         command: Sequence[str],
@@ -220,7 +222,7 @@ class ScriptedTrainer:
         self._this_worker: SteppedWorker = _here.actor.this_worker
         self._this_worker.trainers.append(self)
         self._ended: Ended | None = None
-        self._is_asked = False
+        self.is_asked = False
         self._step: int | None = None
 
     @property
@@ -241,7 +243,7 @@ class ScriptedTrainer:
 
     def ask_to_stop(self) -> None:
         """SIGTERM."""
-        self._is_asked = True
+        self.is_asked = True
 
     def kill(self) -> None:
         """SIGKILL."""
@@ -268,7 +270,7 @@ class ScriptedTrainer:
             return
         if self._step is None:
             self._begin()
-        elif self._is_asked and not self.is_deaf and what != "crash":
+        elif self.is_asked and not self.is_deaf and what != "crash":
             self._checkpoint()
             self._leave(5)
         elif what == "step":
@@ -294,7 +296,7 @@ class ScriptedTrainer:
 
     def _train(self) -> None:
         assert self._step is not None  # it has begun
-        if self._step == STEPS:
+        if self._step == self.steps:
             output = self._folder / "output"
             write_model(output)
             (output / "tokenizer.json").write_text("{}")
@@ -302,7 +304,7 @@ class ScriptedTrainer:
             return
         self._step += 1
         self._emit(type="metric", step=self._step, time=0.0, values={"loss": 1 / self._step})
-        self._emit(type="progress", step=self._step, steps=STEPS, phase="update", eta_s=None)
+        self._emit(type="progress", step=self._step, steps=self.steps, phase="update", eta_s=None)
 
     def _checkpoint(self) -> None:
         if self._step:

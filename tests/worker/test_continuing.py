@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from backend.store.runs import runs
 from backend.store.tables.metrics import Distribution, MetricPoint, PromptScores
 from backend.store.tables.runs import Checkpoint, Sample
 from tests.worker.floor import Floor
+from tests.worker.stepped import ScriptedTrainer, SteppedSupervisor, SteppedWorker
+from worker import tasks
 
 pytestmark = pytest.mark.slow
 
@@ -53,20 +56,56 @@ def test_a_child_begins_at_its_parents_checkpoint_and_so_does_its_curve(floor: F
     assert not list(directory(floor, child).rglob("*.partial"))
 
 
+class LongTrainer(ScriptedTrainer):
+    """It has many more steps than a test lets it take."""
+
+    steps = 20
+
+
+class SupervisorOfLong(SteppedSupervisor):
+    """The real supervisor beside a long scripted trainer."""
+
+    start_trainer = LongTrainer
+
+
+def go_on(this_worker: SteppedWorker, is_there: Callable[[], object], what: str) -> None:
+    """Let all threads of a worker go on, transaction by transaction, until it is so."""
+    for _ in range(1000):
+        if is_there():
+            return
+        for actor in list(this_worker.actors):
+            actor.step()
+    raise AssertionError(f"never: {what}")
+
+
 def test_the_pace_of_a_child_is_that_of_its_own_steps(sqlite_floor: Floor) -> None:
-    floor = sqlite_floor
+    floor, clock_s = sqlite_floor, [1000.0]
     with floor.worker():
         parent = parent_of(floor)
-        child = floor.new_run(
-            from_checkpoint=(parent, 2),
-            behaviour={"steps": 20000, "step_s": 0.2},
-            resources={"timeout_s": 3},
-        )
-        floor.wake(child)
-        run = floor.wait_for(child, "failed")
+    child = floor.new_run(from_checkpoint=(parent, 2), resources={"timeout_s": 4})
+    # The clock is the test's: no start of a process and no slow machine takes time of the child's.
+    given = floor.settings.model_copy(update={"min_free_gb": 0, "system_metrics_s": 0})
+    this_worker = SteppedWorker(given, floor.database, "here", lambda: clock_s[0])
+    this_worker.register()
+    task = this_worker.begin(
+        lambda: tasks.execute(this_worker, child, SupervisorOfLong), name="task"
+    )
+    go_on(this_worker, lambda: this_worker.trainers, "the trainer has started")
+    (trainer,) = this_worker.trainers
+    for _ in range(4):  # It begins, and takes the steps 3, 4 and 5.
+        trainer.work("step")
 
+    clock_s[0] += 5.0
+    go_on(this_worker, lambda: trainer.is_asked, "the trainer is asked to stop")
+    trainer.work("step")
+    go_on(this_worker, lambda: task.is_over, "the task is over")
+
+    run = floor.run(child)
+    assert (run.state, run.step) == ("failed", 5)
     assert run.error is not None
-    assert f"{run.step - 2} steps took" in run.error["advice"]
+    assert run.error["advice"].startswith(
+        "Raise resources.timeout_s from 4 to 30: 3 steps took 5 s, and 15 steps remain"
+    )
 
 
 def test_a_retry_from_the_start_begins_there_again_without_the_parents_files(
