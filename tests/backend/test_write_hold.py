@@ -78,4 +78,5 @@ def test_what_a_job_ends_with_is_told_by_its_kind(service: Service, api: TestCli
     with told(service.app.state.database) as holds:
         api.get(f"/projects/{project}/agreement").raise_for_status()
 
-    assert [by for by, _ in holds if "." not in by] == ["agreement"]
+    # What the service does beside it, such as to write the traces of requests, may fall in between.
+    assert [by for by, _ in holds].count("agreement") == 1
