@@ -35,8 +35,8 @@ def test_an_annotator_begins_within_a_minute_and_is_never_kept_waiting(
     workshop: Workshop, browser: Browser
 ) -> None:
     project = workshop.new_project("Short waits")
-    workshop.comparisons(project, 15)
-    lease, theirs = held_by_somebody_else(workshop, project)
+    workshop.comparisons(project, 17)
+    leases, theirs = held_by_somebody_else(workshop, project, 3)
     body = {"people": [{"name": "Jo"}], "role": "annotator"}
     (made,) = workshop.post(f"/projects/{project}/invitations", body)["items"]
     context = open_window(browser, base_url=workshop.url, timezone_id=zone_at_noon())
@@ -58,25 +58,33 @@ def test_an_annotator_begins_within_a_minute_and_is_never_kept_waiting(
     # The best of twelve: the machine of a test run has other things to do.
     assert min(next_ms) < 50, next_ms
 
-    rank(page)
-    expect(page.get_by_text("1 comparison is with other annotators")).to_be_visible()
-    begun = time.monotonic()
-    path = f"/assignments/{lease}/skip"
-    skipped = workshop.client.post(path, json={"reason": "not my field"}, headers=theirs)
-    skipped.raise_for_status()
-    shown(page)
-    assert time.monotonic() - begun < 5
+    free_s = []
+    for lease in leases:
+        rank(page)
+        expect(page.get_by_text("with other annotators")).to_be_visible()
+        begun = time.monotonic()
+        path = f"/assignments/{lease}/skip"
+        skipped = workshop.client.post(path, json={"reason": "not my field"}, headers=theirs)
+        skipped.raise_for_status()
+        shown(page)
+        free_s.append(time.monotonic() - begun)
+    # The best of three, for the same reason.
+    assert min(free_s) < 5, free_s
     context.close()
 
 
-def held_by_somebody_else(workshop: Workshop, project: str) -> tuple[str, dict[str, str]]:
-    """The lease that a researcher has on a comparison, and the headers of their requests."""
+def held_by_somebody_else(
+    workshop: Workshop, project: str, count: int
+) -> tuple[list[str], dict[str, str]]:
+    """The leases that a researcher has on comparisons, and the headers of their requests."""
     body = {"name": "Kim", "role": "researcher", "project_ids": [project]}
     user = workshop.post("/users", body)["id"]
     key = workshop.post(f"/users/{user}/keys", {"name": "k"})["key"]
     theirs = {"Authorization": f"Bearer {key}"}
-    lease = workshop.client.post(f"/projects/{project}/assignments", headers=theirs).json()
-    return lease["id"], theirs
+    path = f"/projects/{project}/assignments"
+    leases = [workshop.client.post(path, headers=theirs).json()["id"] for _ in range(count)]
+    assert len(set(leases)) == count
+    return leases, theirs
 
 
 def rank(page: Page) -> None:
