@@ -416,7 +416,7 @@ def test_who_has_shown_a_key_keeps_the_connection(patient: Served, text: bytes) 
     served = patient
     with httpx.Client(base_url=served.url, headers=served.headers, timeout=PATIENCE_S) as client:
         assert client.get("/api/v1/me").status_code == 200
-        own = [one for one in served.guard._all if one.person is not None]
+        own = [one for one in list(served.guard._all) if one.person is not None]
         assert len(own) == 1
         held = connect_all(served, 3 * MOST, text)
         wait_until(lambda: served.n >= MOST, "the server is full")
@@ -516,9 +516,9 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "status", "said"), REFUSED)
 def test_what_is_no_request_is_refused_as_a_problem(
-    served: Served, text: bytes, status: int, said: str
+    patient: Served, text: bytes, status: int, said: str
 ) -> None:
-    head, _, body = rest_of(served.connect(text)).partition(b"\r\n\r\n")
+    head, _, body = rest_of(patient.connect(text)).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 %d " % status)
     assert json.loads(body)["status"] == status
     assert said in json.loads(body)["detail"]
@@ -538,16 +538,16 @@ def statuses(answers: bytes) -> list[int]:
 LAST = OF_HEALTH + b"Connection: close\r\n\r\n"
 
 
-def test_requests_in_one_piece_are_answered_in_their_order(served: Served) -> None:
+def test_requests_in_one_piece_are_answered_in_their_order(patient: Served) -> None:
     ask = [b"GET /api/v1/%s HTTP/1.1\r\nHost: localhost\r\n\r\n" % name for name in (b"me", b"no")]
-    answers = rest_of(served.connect(b"".join([*ask, *ask, LAST])))
+    answers = rest_of(patient.connect(b"".join([*ask, *ask, LAST])))
     assert statuses(answers) == [401, 404, 401, 404, 200]
 
 
 def test_a_request_that_comes_while_another_waits_is_answered_after_it(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    patient: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, has_come = served.server.config.loaded_app, threading.Event()
+    made, has_come = patient.server.config.loaded_app, threading.Event()
     first = b"GET /api/v1/me HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
     async def waiting(scope: Scope, receive: Receive, send: Send) -> None:
@@ -555,10 +555,10 @@ def test_a_request_that_comes_while_another_waits_is_answered_after_it(
             await asyncio.sleep(0.005)
         await made(scope, receive, send)
 
-    monkeypatch.setattr(served.server.config, "loaded_app", waiting)
-    connection = served.connect(first)
-    held = served.guard._all
-    wait_until(lambda: any(one._is_answering for one in held), "the first request waits")
+    monkeypatch.setattr(patient.server.config, "loaded_app", waiting)
+    connection = patient.connect(first)
+    held = patient.guard._all
+    wait_until(lambda: any(one._is_answering for one in list(held)), "the first request waits")
     (waits,) = held
     connection.sendall(LAST)
     wait_until(lambda: waits._held == LAST, "the second one has come")
@@ -566,23 +566,23 @@ def test_a_request_that_comes_while_another_waits_is_answered_after_it(
     assert statuses(rest_of(connection)) == [401, 200]
 
 
-def test_of_too_many_requests_in_one_piece_those_before_are_answered(served: Served) -> None:
+def test_of_too_many_requests_in_one_piece_those_before_are_answered(patient: Served) -> None:
     asked = OF_HEALTH + b"\r\n"
-    answers = statuses(rest_of(served.connect(asked * (3 * connections.MOST_QUEUED))))
+    answers = statuses(rest_of(patient.connect(asked * (3 * connections.MOST_QUEUED))))
     assert answers == [200] * (connections.MOST_QUEUED + 1)
 
 
 @pytest.mark.parametrize("rest", [b"no HTTP at all\r\n\r\n", HALF + b": \x00"])
 def test_what_was_received_whole_is_answered_before_a_bad_request(
-    served: Served, rest: bytes
+    patient: Served, rest: bytes
 ) -> None:
-    answers = rest_of(served.connect(OF_HEALTH + b"\r\n" + rest))
+    answers = rest_of(patient.connect(OF_HEALTH + b"\r\n" + rest))
     assert statuses(answers)[0] == 200
 
 
-def test_another_protocol_is_not_spoken(served: Served) -> None:
+def test_another_protocol_is_not_spoken(patient: Served) -> None:
     asked = OF_HEALTH + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
-    assert statuses(rest_of(served.connect(asked + b"\x81\x05hello" + LAST))) == [200]
+    assert statuses(rest_of(patient.connect(asked + b"\x81\x05hello" + LAST))) == [200]
 
 
 CHUNKED = SLOW_BODY.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -590,18 +590,18 @@ CREDENTIALS = json.dumps({"email": "a@b.c", "password": "x" * 100}).encode()
 ONE_CHUNK = b"%x;note=1\r\n%s\r\n0\r\n" % (len(CREDENTIALS), CREDENTIALS)
 
 
-def test_trailers_are_no_headers(served: Served) -> None:
-    authorization = f"Authorization: {served.headers['Authorization']}\r\n".encode()
+def test_trailers_are_no_headers(patient: Served) -> None:
+    authorization = f"Authorization: {patient.headers['Authorization']}\r\n".encode()
     body = b'{"name": "By a trailer"}'
     asked = (
         b"POST /api/v1/projects HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n" % (len(body), body)
     )
-    assert statuses(rest_of(served.connect(asked + authorization + b"\r\n" + LAST))) == [401, 200]
+    assert statuses(rest_of(patient.connect(asked + authorization + b"\r\n" + LAST))) == [401, 200]
 
 
-def test_a_chunked_body_is_taken(served: Served) -> None:
-    assert statuses(rest_of(served.connect(CHUNKED + ONE_CHUNK + b"X: 1\r\n\r\n" + LAST))) == [
+def test_a_chunked_body_is_taken(patient: Served) -> None:
+    assert statuses(rest_of(patient.connect(CHUNKED + ONE_CHUNK + b"X: 1\r\n\r\n" + LAST))) == [
         401, 200,
     ]  # fmt: skip
 
