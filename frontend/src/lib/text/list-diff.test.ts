@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 import { compareLists, type Run } from "./list-diff";
 
@@ -57,6 +57,29 @@ describe("compareLists", () => {
       expect(compareLists(first, second, changes)).toEqual(runs);
       if (changes > 0) expect(compareLists(first, second, changes - 1)).toBeNull();
     }
+  });
+
+  // A page stands still meanwhile: time and memory are those of the numbers that it makes.
+  it("makes one number for each step of its search, and nothing else", () => {
+    let made = 0;
+    vi.stubGlobal(
+      "Int32Array",
+      class extends Int32Array {
+        constructor(length: number) {
+          super(length);
+          made += length;
+        }
+      },
+    );
+    const list = (factor: number) =>
+      Array.from({ length: 1000 }, (_, i) => String((i * i * factor) % 400));
+    const [first, second] = [list(7), list(11)];
+    const runs = compareLists(first, second) ?? [];
+    vi.unstubAllGlobals();
+    const changes = runs.flatMap(({ items, of }) => (of === "both" ? [] : items)).length;
+    expect(changes).toBeGreaterThan(1000);
+    const steps = ((changes + 1) * (changes + 2)) / 2;
+    expect(made).toBe(first.length + second.length + steps);
   });
 
   it("ends one run where another begins", () => {
