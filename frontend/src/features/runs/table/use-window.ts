@@ -1,5 +1,5 @@
 /** Which rows of a long table are near the screen: only those are drawn. */
-import { useEffect, useState, type RefObject } from "react";
+import { useLayoutEffect, useState, type RefObject } from "react";
 
 /** Fewer rows are all drawn. */
 const FEWEST = 200;
@@ -27,7 +27,7 @@ export function drawnOf(count: number, rowPx: number, abovePx: number, screenPx:
 export function useWindow(count: number, body: RefObject<HTMLElement | null>): Drawn {
   const [{ rowPx, abovePx }, setPlace] = useState({ rowPx: USUAL_ROW_PX, abovePx: 0 });
   const isLong = count > FEWEST;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isLong) return;
     const look = () => {
       const rows = [...(body.current?.querySelectorAll<HTMLElement>("tr:not(.spacer)") ?? [])];
@@ -41,6 +41,8 @@ export function useWindow(count: number, body: RefObject<HTMLElement | null>): D
         return { abovePx, rowPx: isFirst ? total / rows.length : before.rowPx };
       });
     };
+    // A table may get long, or be drawn, where somebody is far down already.
+    look();
     // The page or a part of it scrolls.
     document.addEventListener("scroll", look, { capture: true, passive: true });
     window.addEventListener("resize", look);
