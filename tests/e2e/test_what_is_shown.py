@@ -77,9 +77,12 @@ def missing(text: str, card: str) -> str | None:
     return None
 
 
-def open_folds(page: Page) -> None:
-    for fold in page.locator(".body details").all():
-        fold.evaluate("one => { one.open = true }")
+def open_folds(page: Page) -> int:
+    """Open what is folded on the cards as soon as they are there; how much that is."""
+    expect(page.locator("article.resp").first).to_be_visible()
+    folds = page.locator("article.resp .body details")
+    folds.evaluate_all("folds => { for (const one of folds) one.open = true }")
+    return folds.count()
 
 
 def test_two_hundred_texts_stand_on_their_cards_and_nothing_runs(
@@ -99,7 +102,6 @@ def test_two_hundred_texts_stand_on_their_cards_and_nothing_runs(
     wrong = []
     while by_word:
         cards = page.locator("article.resp")
-        expect(cards.first).to_be_visible()
         open_folds(page)
         shown = cards.locator(".body").all_inner_texts()
         for card in shown:
@@ -161,7 +163,7 @@ def test_no_letters_are_joined_in_texts_and_code(workshop: Workshop, open_page: 
     responses = ["An `office` file.\n\n```\na != b\n```", "<think>A flow.</think>An affair."]
     workshop.take_in(project, "comparisons", [{"prompt": "p", "responses": responses}])
     page = open_page(f"/projects/{project}/rank")
-    open_folds(page)
+    assert open_folds(page) == 1
     for part in ("article .prose", "article .prose p > code", "article pre code", "article .plain"):
         expect(page.locator(part).first).to_have_css("font-variant-ligatures", "none")
     page.keyboard.press("r")
@@ -196,7 +198,7 @@ def test_each_block_and_line_begins_where_its_own_script_does(
     ]
     workshop.take_in(project, "comparisons", [{"prompt": "p", "responses": responses}])
     page = open_page(f"/projects/{project}/rank")
-    open_folds(page)
+    assert open_folds(page) == 1
 
     def is_at_the_right(block: str, text: str) -> bool:
         found = page.locator(f"article {block}", has_text=text).first
