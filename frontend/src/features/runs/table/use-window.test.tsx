@@ -51,3 +51,17 @@ it("draws the rows on screen of a table that grows long while somebody is far do
   expect(to).toBeGreaterThan(100 + innerHeight / 44);
   page.unmount();
 });
+
+it("draws more rows in a window that becomes higher", () => {
+  Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", false);
+  vi.spyOn(HTMLElement.prototype, "getBoundingClientRect").mockReturnValue({ top: 0 } as DOMRect);
+  const ground = document.createElement("div");
+  const page = createRoot(ground);
+  flushSync(() => page.render(<Rows count={400} />));
+
+  vi.stubGlobal("innerHeight", 4400);
+  flushSync(() => dispatchEvent(new Event("resize")));
+  vi.unstubAllGlobals();
+  expect(ground.textContent).toBe("0 to 130");
+  page.unmount();
+});

@@ -25,7 +25,11 @@ export function drawnOf(count: number, rowPx: number, abovePx: number, screenPx:
 }
 
 export function useWindow(count: number, body: RefObject<HTMLElement | null>): Drawn {
-  const [{ rowPx, abovePx }, setPlace] = useState({ rowPx: USUAL_ROW_PX, abovePx: 0 });
+  const [{ rowPx, abovePx, screenPx }, setPlace] = useState({
+    rowPx: USUAL_ROW_PX,
+    abovePx: 0,
+    screenPx: innerHeight,
+  });
   const isLong = count > FEWEST;
   useLayoutEffect(() => {
     if (!isLong) return;
@@ -36,9 +40,10 @@ export function useWindow(count: number, body: RefObject<HTMLElement | null>): D
       setPlace((before) => {
         // In steps: not every pixel draws anew, nor do the rows move while somebody reads them.
         const abovePx = Math.round(-top / STEP_PX) * STEP_PX;
-        if (abovePx === before.abovePx) return before;
+        if (abovePx === before.abovePx && innerHeight === before.screenPx) return before;
         const isFirst = before.rowPx === USUAL_ROW_PX && total > 0;
-        return { abovePx, rowPx: isFirst ? total / rows.length : before.rowPx };
+        const rowPx = isFirst ? total / rows.length : before.rowPx;
+        return { rowPx, abovePx, screenPx: innerHeight };
       });
     };
     // A table may get long, or be drawn, where somebody is far down already.
@@ -51,5 +56,5 @@ export function useWindow(count: number, body: RefObject<HTMLElement | null>): D
       window.removeEventListener("resize", look);
     };
   }, [body, isLong]);
-  return drawnOf(count, rowPx, abovePx, window.innerHeight);
+  return drawnOf(count, rowPx, abovePx, screenPx);
 }
