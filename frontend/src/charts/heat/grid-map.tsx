@@ -1,5 +1,5 @@
 /** Rows of values over steps as cells: the stronger the colour, the greater the value. */
-import { useEffect, useRef, type MouseEvent } from "react";
+import { useLayoutEffect, useRef, type MouseEvent } from "react";
 
 import { resolved } from "../colours";
 import { whole } from "../ticks";
@@ -38,7 +38,8 @@ export function GridMap(props: GridMapProps) {
   const height = cell * rows.length;
   const begin = Math.floor(first / width);
   const columns = Math.floor(last / width) - begin + 1;
-  useEffect(() => {
+  // A canvas that gets another size is empty: it is filled before anybody sees it.
+  useLayoutEffect(() => {
     const paper = canvas.current?.getContext("2d");
     if (canvas.current === null || paper == null) return;
     canvas.current.width = room * devicePixelRatio;
