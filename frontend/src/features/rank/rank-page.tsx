@@ -27,6 +27,7 @@ import { holdsLease, type Unsent } from "./outbox/unsent-item";
 import { PracticeGate } from "./practice/practice-gate";
 import { UseForPractice } from "./practice/use-for-practice";
 import { SentWord } from "./submit/sent-word";
+import { UndoLast } from "./submit/undo-last";
 import { useEndOfSession } from "./submit/use-end-of-session";
 import { useFlush } from "./submit/use-flush";
 import { useSubmission } from "./submit/use-submission";
@@ -92,6 +93,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
         <OfflineButtons queue={queue} asked={offline} />
         <Progress projectId={projectId} userId={userId} />
       </div>
+      {queue.current === undefined && <UndoLast onUndo={reopen} />}
       <OfflineNotes queue={queue} asked={offline} />
       <UnsentNotes userId={userId} />
       {queue.isCurrentLost && !isJudged && <LostNote />}
@@ -104,7 +106,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
           userId={userId}
           isThere={isThere}
           onLook={queue.retry}
-          onReopen={reopen}
+          isLooking={queue.isLookingAgain}
           onTakeHere={() => offline.taking.mutate()}
           isTaking={offline.taking.isPending}
         />

@@ -72,6 +72,9 @@ const endsOf = (leases: readonly Assignment[]): Ends =>
 const without = (ends: Ends, ...gone: readonly string[]): Ends =>
   new Map([...ends].filter(([id]) => !gone.includes(id)));
 
+/** What the server has said of whether something is left beyond what is at hand. */
+type Supply = "unknown" | "none" | "none, asked again";
+
 export interface AssignmentQueue {
   readonly current: Assignment | undefined;
   /** Its lease has ended: a judgment counts if one is still wanted. */
@@ -79,8 +82,9 @@ export interface AssignmentQueue {
   /** The lease of the one that was on screen ended while nobody was there: this is another. */
   readonly isTaken: boolean;
   readonly isLoading: boolean;
-  /** Nothing is left for this annotator. */
+  /** Nothing is left for this annotator; still so while it looks again. */
   readonly isExhausted: boolean;
+  readonly isLookingAgain: boolean;
   readonly error: unknown;
   /** Those taken for work offline that are not judged yet. */
   readonly offline: readonly Assignment[];
@@ -109,7 +113,7 @@ export function useAssignmentQueue(
   // The comparison that was on screen when its lease ended with nobody there.
   const [taken, setTaken] = useState<string | null>(null);
   const [isReady, setReady] = useState(false);
-  const [isExhausted, setExhausted] = useState(false);
+  const [supply, setSupply] = useState<Supply>("unknown");
   const [error, setError] = useState<unknown>(null);
   const isFetching = useRef(false);
   const failuresRef = useRef(0);
@@ -171,15 +175,16 @@ export function useAssignmentQueue(
   }, [key, leased, isReady]);
 
   useEffect(() => {
-    if (leased.length >= PREFETCHED || isExhausted || error !== null) return;
+    if (leased.length >= PREFETCHED || supply === "none" || error !== null) return;
     if (isFetching.current || !isReady) return;
     isFetching.current = true;
     const held = [...leased.map((one) => one.id), ...unsentIds(), ...(tabs.current?.held ?? [])];
     takeAssignment(projectId, held)
       .then((next) => {
         isFetching.current = false;
-        if (next === null) return setExhausted(true);
+        if (next === null) return setSupply("none");
         failuresRef.current = 0;
+        setSupply("unknown");
         // Another tab was granted it meanwhile: asked again, the server knows that it is held.
         if (tabs.current?.held.includes(next.id) === true) return setLeased((now) => [...now]);
         keepAlive.granted(next);
@@ -197,8 +202,9 @@ export function useAssignmentQueue(
       .catch((problem: unknown) => {
         isFetching.current = false;
         setError(problem);
+        setSupply("unknown");
       });
-  }, [projectId, leased, isExhausted, error, isReady, keepAlive, newestOffline, setOffline]);
+  }, [projectId, leased, supply, error, isReady, keepAlive, newestOffline, setOffline]);
 
   const advance = useCallback((id: string) => {
     setTaken(null);
@@ -217,7 +223,7 @@ export function useAssignmentQueue(
   );
   const retry = useCallback(() => {
     setError(null);
-    setExhausted(false);
+    setSupply((now) => (now === "none" ? "none, asked again" : now));
   }, []);
   useRecovery(error, isThere, failuresRef, retry);
 
@@ -266,8 +272,9 @@ export function useAssignmentQueue(
     current,
     isCurrentLost: current !== undefined && lost.has(current.id),
     isTaken: taken !== null && current !== undefined && current.id !== taken,
-    isLoading: leased.length === 0 && error === null && !isExhausted,
-    isExhausted: leased.length === 0 && isExhausted,
+    isLoading: leased.length === 0 && error === null && supply === "unknown",
+    isExhausted: leased.length === 0 && supply !== "unknown",
+    isLookingAgain: supply === "none, asked again",
     error: leased.length === 0 ? error : null,
     offline,
     advance,

@@ -1,7 +1,7 @@
 /**
  * Whether the page is seen and somebody has touched it in the last five minutes.
  *
- * For what stays on screen while the page looks for a comparison: what comes and goes with each look
+ * For what stays on screen while the page looks for a comparison: what comes and goes with a look
  * would begin the five minutes anew, and a forgotten tab would never stop.
  */
 import { useEffect, useState } from "react";

@@ -10,8 +10,6 @@ import type { AnnotationProgress } from "@/api/types";
 import { useIsThere } from "./use-is-there";
 import { Waiting } from "./waiting";
 
-type Shown = Pick<Parameters<typeof Waiting>[0], "onReopen"> & { readonly isExhausted: boolean };
-
 /** The streams on which this page waits for the server's word. */
 const streams = vi.hoisted(() => new Set<object>());
 vi.mock("@/api/stream/event-source", () => ({
@@ -30,12 +28,10 @@ const PROGRESS: AnnotationProgress = {
 const ground = document.createElement("div");
 let page: ReturnType<typeof createRoot>;
 let client: QueryClient;
-let reopened = 0;
 
 beforeEach(() => {
   Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
   document.body.append(ground);
-  reopened = 0;
   vi.useFakeTimers();
   page = createRoot(ground);
   client = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
@@ -48,7 +44,7 @@ afterEach(() => {
 });
 
 /** As the ranking page, which shows this one only while it knows of no comparison. */
-function Page({ isExhausted, onReopen }: Shown) {
+function Page({ isExhausted }: { readonly isExhausted: boolean }) {
   const isThere = useIsThere();
   if (!isExhausted) return null;
   return (
@@ -57,50 +53,29 @@ function Page({ isExhausted, onReopen }: Shown) {
       userId="usr_1"
       isThere={isThere}
       onLook={() => undefined}
-      onReopen={onReopen}
+      isLooking={false}
       onTakeHere={() => undefined}
       isTaking={false}
     />
   );
 }
 
-function show(onReopen: (() => void) | null, isExhausted = true): void {
+function show(isExhausted = true): void {
   act(() =>
     page.render(
       <QueryClientProvider client={client}>
-        <Page isExhausted={isExhausted} onReopen={onReopen} />
+        <Page isExhausted={isExhausted} />
       </QueryClientProvider>,
     ),
   );
 }
-
-const undo = () =>
-  [...ground.querySelectorAll("button")].find(({ textContent }) => textContent.includes("Undo"));
-
-// The word above says after the last judgment, too, that Undo takes it back or reopens it.
-it("has a button Undo for the last judgment, with its key", () => {
-  show(() => (reopened += 1));
-  expect(undo()?.textContent).toBe("Undo the last judgment");
-  expect(undo()?.title).toBe("Undo (Z)");
-  act(() => undo()?.click());
-  act(
-    () =>
-      void document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "z", bubbles: true })),
-  );
-  expect(reopened).toBe(2);
-});
-
-it("has none where there is no judgment to undo", () => {
-  show(null);
-  expect(undo()).toBeUndefined();
-});
 
 describe("while nobody is there", () => {
   const pass = (seconds: number) => act(() => vi.advanceTimersByTime(seconds * 1000));
 
   // A forgotten tab would lease comparison after comparison, which nobody else could judge.
   it("stops looking after five minutes without input and says so, until somebody comes back", () => {
-    show(null);
+    show();
     pass(4 * 60);
     expect(streams.size).toBe(1);
     expect(ground.textContent).toContain("As long as you see this page, it continues by itself");
@@ -124,7 +99,7 @@ describe("while nobody is there", () => {
       act(() => void document.dispatchEvent(new Event("visibilitychange")));
       pass(2);
     };
-    show(null);
+    show();
     pass(2);
     turn(true);
     expect(streams.size).toBe(0);
@@ -136,17 +111,17 @@ describe("while nobody is there", () => {
 
   it("does not look where it was opened behind another page", () => {
     vi.spyOn(document, "hidden", "get").mockReturnValue(true);
-    show(null);
+    show();
     pass(2);
     expect(streams.size).toBe(0);
   });
 
-  // Each look for a comparison takes this page away, and brings it back if somebody else was faster.
+  // A look that fails takes this page away, and the next one may bring it back.
   it("has stopped, however often it was shown anew meanwhile", () => {
-    show(null);
+    show();
     pass(4 * 60);
-    show(null, false);
-    show(null);
+    show(false);
+    show();
     pass(2);
     expect(streams.size).toBe(1);
 

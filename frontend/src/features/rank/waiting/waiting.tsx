@@ -2,22 +2,16 @@
 import "./waiting.css";
 
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 import { Link } from "react-router";
 
 import { progressQuery } from "@/api/assignments";
 import { managesIn, meQuery } from "@/api/session";
 import { PendingButton } from "@/components/form/pending-button";
 import { EmptyCard, Failure, Skeleton } from "@/components/states";
-import { useKeys } from "@/lib/shortcuts/use-keys";
 
-import { useKeymap } from "../keys/keymap-store";
-import { useWithKey } from "../keys/labels";
 import { OFFLINE_HELP } from "../leases/offline-button";
 import { useOutbox } from "../outbox/browser-outbox";
-import { commandOf } from "../keys/keys";
-import { pressOf } from "../keys/press";
-import { start } from "../ranking/ranking";
 import { useWork } from "./use-work";
 import { waitedFor } from "./waited-for";
 
@@ -29,14 +23,15 @@ interface WaitingProps {
   /** Told by the page around this one, which stays while it looks for a comparison. */
   readonly isThere: boolean;
   readonly onLook: () => void;
-  readonly onReopen: (() => void) | null;
+  /** Meanwhile the page stays as it is: the focus and what somebody reads stay, too. */
+  readonly isLooking: boolean;
   /** Takes what this annotator holds elsewhere into this tab. */
   readonly onTakeHere: () => void;
   readonly isTaking: boolean;
 }
 
 export function Waiting(props: WaitingProps) {
-  const { projectId, userId, onReopen } = props;
+  const { projectId, userId, isLooking } = props;
   const progress = useQuery({
     ...progressQuery(projectId),
     refetchOnMount: "always",
@@ -46,8 +41,8 @@ export function Waiting(props: WaitingProps) {
   const unsent = useOutbox(userId).items.filter(
     (item) => item.refusal === null && item.projectId === projectId,
   );
-  useWork(projectId, userId, props.isThere, props.onLook);
-  useUndoKey(onReopen);
+  useWork(projectId, userId, props.isThere && !isLooking, props.onLook);
+  useAfterLook(isLooking, progress.refetch);
 
   // What was known before the last judgment says nothing of what is left now.
   if (!progress.isFetchedAfterMount && progress.fetchStatus === "fetching")
@@ -109,35 +104,22 @@ function NextOfManager({ projectId, isUnused }: { projectId: string; isUnused: b
   );
 }
 
-function Actions({ onLook, onReopen, children }: WaitingProps & { children: ReactNode }) {
-  const withKey = useWithKey();
+function Actions({ onLook, isLooking, children }: WaitingProps & { children: ReactNode }) {
   return (
     <>
       {children}
-      <button type="button" className="btn" onClick={onLook}>
+      <PendingButton isPending={isLooking} onPress={onLook}>
         Check again
-      </button>
-      {onReopen !== null && (
-        <button
-          type="button"
-          className="btn ghost"
-          title={withKey("Undo", "undo")}
-          onClick={onReopen}
-        >
-          Undo the last judgment
-        </button>
-      )}
+      </PendingButton>
     </>
   );
 }
 
-/** The last judgment can be undone here as well as on the next comparison. */
-function useUndoKey(onReopen: (() => void) | null): void {
-  const keymap = useKeymap();
-  useKeys((event) => {
-    if (onReopen === null || event.repeat) return false;
-    if (commandOf(pressOf(event), start(2), [], keymap)?.kind !== "undo") return false;
-    onReopen();
-    return true;
-  });
+/** A look that found nothing may have been in vain because somebody was faster: what is left has changed. */
+function useAfterLook(isLooking: boolean, ask: () => unknown): void {
+  const was = useRef(isLooking);
+  useEffect(() => {
+    if (was.current && !isLooking) ask();
+    was.current = isLooking;
+  }, [isLooking, ask]);
 }
