@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { act } from "react";
 import { createRoot } from "react-dom/client";
-import { expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import type { PracticeFeedback, PracticeTask } from "@/api/types";
 
@@ -21,32 +21,68 @@ const feedback = {
   state: { answered: 1, comparisons: 3, passed_at: null, next: null },
 } as unknown as PracticeFeedback;
 
-it("is not skipped by an Enter that is held since it sent the answer", () => {
+let root: ReturnType<typeof createRoot>;
+let left: number;
+let now: number;
+
+beforeEach(() => {
   globalThis.IS_REACT_ACT_ENVIRONMENT = true;
-  let left = 0;
+  [left, now] = [0, 1000];
+  vi.spyOn(performance, "now").mockImplementation(() => now);
   const place = document.body.appendChild(document.createElement("div"));
-  const root = createRoot(place);
+  root = createRoot(place);
   act(() =>
     root.render(
       <Feedback task={task} ranking={start(2)} feedback={feedback} onNext={() => (left += 1)} />,
     ),
   );
-  const press = (on: EventTarget, repeat: boolean) => {
-    const event = new KeyboardEvent("keydown", {
-      key: "Enter",
-      repeat,
-      bubbles: true,
-      cancelable: true,
-    });
-    on.dispatchEvent(event);
-    return event;
-  };
-
-  // A browser clicks the button that has the focus, unless the key is taken.
-  expect(press(document.activeElement ?? place, true).defaultPrevented).toBe(true);
-  press(document.body, true);
-  expect(left).toBe(0);
-  press(document.body, false);
-  expect(left).toBe(1);
+});
+afterEach(() => {
   act(() => root.unmount());
+  vi.restoreAllMocks();
+});
+
+const next = () => document.querySelector<HTMLButtonElement>("button.primary");
+
+/** A browser clicks the button that has the focus, unless the key is taken. */
+function press(key: string, init: KeyboardEventInit = {}): void {
+  const target = document.activeElement ?? document.body;
+  const event = new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...init });
+  target.dispatchEvent(event);
+  if (!event.defaultPrevented && target instanceof HTMLButtonElement) target.click();
+}
+
+it("is not skipped by an Enter that is held since it sent the answer", () => {
+  now += 2000;
+  press("Enter", { repeat: true });
+  expect(left).toBe(0);
+  press("Enter");
+  expect(left).toBe(1);
+});
+
+// The answer comes within the time of a double press.
+it("is not skipped by the second of two Enters that sent the answer, wherever the focus is", () => {
+  now += 150;
+  press("Enter");
+  act(() => next()?.focus());
+  press("Enter");
+  expect(left).toBe(0);
+  now += 300;
+  press("Enter");
+  expect(left).toBe(1);
+});
+
+it("is read from its headline, where the space bar scrolls", () => {
+  expect(document.activeElement?.textContent).toBe("Not as expected");
+  press(" ");
+  expect(left).toBe(0);
+});
+
+it("is not skipped by the second click of two that sent the answer", () => {
+  const click = (detail: number) =>
+    next()?.dispatchEvent(new MouseEvent("click", { detail, bubbles: true }));
+  act(() => void click(2));
+  expect(left).toBe(0);
+  act(() => void click(1));
+  expect(left).toBe(1);
 });

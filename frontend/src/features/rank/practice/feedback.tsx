@@ -1,4 +1,6 @@
 /** What was expected of a practice comparison, beside what was answered, and why. */
+import { useLayoutEffect, useRef } from "react";
+
 import type { CriterionRanking, PracticeFeedback, PracticeTask } from "@/api/types";
 import { Conversation } from "@/components/text/conversation";
 import { ResponseText } from "@/components/response/response-text";
@@ -7,6 +9,7 @@ import { ordinal, plural, words } from "@/lib/format";
 import { useKeys } from "@/lib/shortcuts/use-keys";
 
 import { isPressable } from "../keys/enter";
+import { DOUBLE_CLICK_MS } from "../keys/twice";
 import { atStep, letterOf, type Ranking } from "../ranking/ranking";
 import { expectedCards, orderOf } from "./orders";
 
@@ -19,10 +22,12 @@ export function Feedback(props: {
   const { task, ranking, feedback, onNext } = props;
   const { agreed, pairs, state } = feedback;
   const ids = task.comparison.responses.map(({ id }) => id);
+  const { headline, isNew } = useDrawn();
   useKeys((event) => {
     if (event.key !== "Enter") return false;
-    // An Enter that is held a little long has sent the answer; it does not skip what is shown now.
-    if (event.repeat) return true;
+    // An Enter that is held a little long, or the second of two, has sent the answer; it does not
+    // skip what is shown now.
+    if (event.repeat || isNew()) return true;
     if (isPressable(event.target)) return false;
     onNext();
     return true;
@@ -31,7 +36,9 @@ export function Feedback(props: {
     <div className="page narrow">
       <div className="page-head">
         <div>
-          <h1>{headline(agreed, pairs)}</h1>
+          <h1 ref={headline} className="practice-headline" tabIndex={-1}>
+            {wordsOf(agreed, pairs)}
+          </h1>
           <p>
             {agreed} of {plural(pairs, "pair")} {agreed === 1 || pairs === 1 ? "agrees" : "agree"}{" "}
             with the expected ranking. Practice {state.answered} of {state.comparisons}.
@@ -54,7 +61,12 @@ export function Feedback(props: {
           </p>
         )}
         <div className="row">
-          <button type="button" className="btn primary" autoFocus onClick={onNext}>
+          <button
+            type="button"
+            className="btn primary"
+            // The second click of two may come to the place where the first has sent the answer.
+            onClick={(event) => event.detail < 2 && onNext()}
+          >
             {nextVerb(feedback)} <kbd>Enter</kbd>
           </button>
         </div>
@@ -64,6 +76,20 @@ export function Feedback(props: {
       ))}
     </div>
   );
+}
+
+/**
+ * Reading begins at the headline: a button with the focus would be pressed by the keys with which
+ * somebody sent the answer or scrolls. `isNew`: nobody can have read it in so short a time.
+ */
+function useDrawn() {
+  const headline = useRef<HTMLHeadingElement>(null);
+  const drawnAt = useRef(0);
+  useLayoutEffect(() => {
+    drawnAt.current = performance.now();
+    headline.current?.focus({ preventScroll: true });
+  }, []);
+  return { headline, isNew: () => performance.now() - drawnAt.current < DOUBLE_CLICK_MS };
 }
 
 /** Prompt and responses once more, best first under the (first) criterion. */
@@ -89,7 +115,7 @@ function Responses({ task, expected }: { task: PracticeTask; expected: Criterion
   );
 }
 
-function headline(agreed: number, pairs: number): string {
+function wordsOf(agreed: number, pairs: number): string {
   if (agreed === pairs) return "As expected";
   return agreed === 0 ? "Not as expected" : "Partly as expected";
 }
