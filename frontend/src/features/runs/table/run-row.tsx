@@ -23,8 +23,11 @@ export interface RowProps extends CellProps {
 export const RunRow = memo(function RunRow(props: RowProps) {
   const { run, columns, isAt, isChosen, isEdited, onChoose, onEdit } = props;
   const row = useRef<HTMLTableRowElement>(null);
+  const wasAt = useRef(isAt);
   useEffect(() => {
-    if (isAt) row.current?.scrollIntoView({ block: "nearest" });
+    // Only where the keys come to it: a filter or a scroll may draw it anew, far from the screen.
+    if (isAt && !wasAt.current) row.current?.scrollIntoView({ block: "nearest" });
+    wasAt.current = isAt;
   }, [isAt]);
   const classes = [isAt && "at", isChosen && "chosen"].filter(Boolean).join(" ");
   return (
