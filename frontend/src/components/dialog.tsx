@@ -1,5 +1,13 @@
 /** A modal on the browser's own dialog element: focus stays inside, Escape closes, focus returns. */
-import { useEffect, useId, useRef, type ReactNode } from "react";
+import {
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  type ReactNode,
+  type RefObject,
+} from "react";
 
 import { useBackdrop } from "@/lib/use-backdrop";
 
@@ -7,6 +15,25 @@ import { Icon } from "./icons";
 
 const FIELDS = ".inside :is(input:not([type='checkbox']), textarea, select)";
 const BUTTONS = ":is(.inside, .dialog-foot) button";
+
+/**
+ * The function returned tells whether somebody has moved the focus since the dialog went: where an
+ * answer closes it, a click or a key may come before the effects of what is drawn.
+ */
+function useFocusAfter(dialog: RefObject<HTMLDialogElement | null>): () => boolean {
+  const after = useRef<Element | null>(undefined);
+  useLayoutEffect(() => {
+    const note = () => {
+      if (dialog.current === null) after.current = document.activeElement;
+    };
+    // Behind what hands the focus on when something goes (keepFocus), before any click or key.
+    return () => queueMicrotask(() => queueMicrotask(note));
+  }, [dialog]);
+  return useCallback(
+    () => after.current !== undefined && after.current !== document.activeElement,
+    [],
+  );
+}
 
 export function Dialog(props: {
   title: string;
@@ -18,6 +45,7 @@ export function Dialog(props: {
   const ref = useRef<HTMLDialogElement>(null);
   const title = useId();
   const backdrop = useBackdrop(ref, props.onClose);
+  const hasMoved = useFocusAfter(ref);
   useEffect(() => {
     const element = ref.current;
     const before = document.activeElement;
@@ -28,10 +56,11 @@ export function Dialog(props: {
       element?.querySelector<HTMLElement>(FIELDS) ?? element?.querySelector<HTMLElement>(BUTTONS)
     )?.focus({ preventScroll: true });
     return () => {
+      const isLeft = hasMoved();
       element?.close();
-      if (before instanceof HTMLElement) before.focus();
+      if (!isLeft && before instanceof HTMLElement) before.focus();
     };
-  }, []);
+  }, [hasMoved]);
   return (
     <dialog
       ref={ref}
