@@ -1,6 +1,7 @@
 /** The guidelines as an annotator reads them, and the button that says that they were read. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 
+import { showAnswer } from "@/api/cache/show-answer";
 import { acknowledgeGuidelines, guidelinesQuery } from "@/api/guidelines";
 import type { Guidelines } from "@/api/types";
 
@@ -48,7 +49,7 @@ export function Acknowledge({ projectId, version }: { projectId: string; version
   const client = useQueryClient();
   const asked = useMutation({
     mutationFn: (read: number) => acknowledgeGuidelines(projectId, read),
-    onSuccess: (answer) => client.setQueryData(guidelinesQuery(projectId).queryKey, answer),
+    onSuccess: (answer) => showAnswer(client, guidelinesQuery(projectId), answer),
     // Refused if they were changed meanwhile: then the newest have to be on screen.
     onError: () => client.invalidateQueries(guidelinesQuery(projectId)),
   });

@@ -2,6 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
+import { showAnswer } from "@/api/cache/show-answer";
 import { isConflict } from "@/api/client";
 import { changeRun, runQuery } from "@/api/runs";
 import type { Run, RunChange } from "@/api/types";
@@ -23,8 +24,8 @@ export function useEdit(run: Run, typed: Typed, onClose: () => void) {
     `The change of the run “${run.name}” was not saved.`,
     {
       mutationFn: (change: RunChange) => changeRun(run.id, change),
-      onSuccess: (changed) => {
-        client.setQueryData(runQuery(changed.id).queryKey, changed);
+      onSuccess: async (changed) => {
+        await showAnswer(client, runQuery(changed.id), changed);
         return readAgain();
       },
       onError: (error) =>

@@ -2,6 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent, type ReactNode } from "react";
 
+import { showAnswer } from "@/api/cache/show-answer";
 import { changeMyself, meQuery } from "@/api/session";
 import type { User, UserChange } from "@/api/types";
 import { NameField } from "@/components/form/create-form";
@@ -55,7 +56,7 @@ function useChange(user: User) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: (change: UserChange) => changeMyself(user.id, change),
-    onSuccess: (changed) => client.setQueryData(meQuery.queryKey, changed),
+    onSuccess: (changed) => showAnswer(client, meQuery, changed),
   });
 }
 

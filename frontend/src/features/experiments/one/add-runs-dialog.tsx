@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
+import { showAnswer } from "@/api/cache/show-answer";
 import { addRuns, experimentQuery } from "@/api/experiments";
 import { runsQuery } from "@/api/runs";
 import type { Experiment, Run } from "@/api/types";
@@ -58,7 +59,7 @@ export function AddRunsDialog(props: { experiment: Experiment; onClose: () => vo
     {
       mutationFn: (runIds: readonly string[]) => addRuns(experiment.id, runIds),
       onSuccess: async (answer) => {
-        client.setQueryData(experimentQuery(experiment.id).queryKey, answer);
+        await showAnswer(client, experimentQuery(experiment.id), answer);
         await client.invalidateQueries({ queryKey: ["experiments", experiment.project_id] });
       },
     },

@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
+import { showAnswer } from "@/api/cache/show-answer";
 import { isConflict } from "@/api/client";
 import { changeExperiment, experimentQuery } from "@/api/experiments";
 import { meQuery } from "@/api/session";
@@ -156,8 +157,8 @@ export function ExperimentForm(props: { experiment: Experiment; onClose: () => v
       mutationFn: (sent: Texts) =>
         changeExperiment(experiment.id, { revision: from.revision, ...changeOf(sent, from) }),
       onSuccess: async (saved, sent) => {
-        client.setQueryData(query.queryKey, saved);
         dropSent([userId, experiment.id], sent);
+        await showAnswer(client, query, saved);
         await client.invalidateQueries({ queryKey: ["experiments", experiment.project_id] });
       },
       onError: async (error) => {

@@ -2,6 +2,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
 
+import { showAnswer } from "@/api/cache/show-answer";
 import { archiveExperiment, experimentQuery } from "@/api/experiments";
 import type { Experiment } from "@/api/types";
 import { PageTitle } from "@/components/page-title";
@@ -29,7 +30,7 @@ function ArchiveButton({ experiment }: { experiment: Experiment }) {
   const asked = useMutation({
     mutationFn: (toArchive: boolean) => archiveExperiment(experiment.id, toArchive),
     onSuccess: async (answer) => {
-      client.setQueryData(experimentQuery(experiment.id).queryKey, answer);
+      await showAnswer(client, experimentQuery(experiment.id), answer);
       await client.invalidateQueries({ queryKey: ["experiments", experiment.project_id] });
     },
   });

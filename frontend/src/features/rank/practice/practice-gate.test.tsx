@@ -11,12 +11,13 @@ import type { PracticeState } from "@/api/types";
 import { PracticeGate } from "./practice-gate";
 
 const answered = vi.hoisted(() => [] as unknown[]);
+/** What the server says to an answer; nothing yet if null. */
+const world = vi.hoisted(() => ({ feedback: null as unknown }));
 vi.mock("@/api/practice", async (original) => ({
   ...(await original<typeof Practice>()),
   answerPractice: (_project: string, _comparison: string, body: { tiers: string[][] }) => {
     answered.push(body.tiers);
-    // On its way for as long as the test lasts.
-    return new Promise(() => undefined);
+    return world.feedback === null ? new Promise(() => undefined) : Promise.resolve(world.feedback);
   },
 }));
 
@@ -51,13 +52,15 @@ beforeEach(() => {
     disconnect() {}
   };
   localStorage.clear();
+  answered.length = 0;
+  world.feedback = null;
   vi.stubGlobal("fetch", () => new Promise(() => undefined));
   document.body.append(ground);
   page = createRoot(ground);
 });
 afterEach(() => act(() => page.unmount()));
 
-function show(userId: string, state: PracticeState): void {
+function show(userId: string, state: PracticeState): QueryClient {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
   client.setQueryData(practiceQuery("prj_1").queryKey, state);
   act(() =>
@@ -69,6 +72,7 @@ function show(userId: string, state: PracticeState): void {
       </QueryClientProvider>,
     ),
   );
+  return client;
 }
 
 const press = (key: string) =>
@@ -93,4 +97,19 @@ it("keeps what somebody has placed from who practises next in the same browser",
   expect(ranks()).toEqual(["unranked", "unranked", "unranked"]);
   show("usr_1", three);
   expect(ranks()).toEqual(["unranked", "unranked", "1st"]);
+});
+
+it("goes on after an answer, though what was asked for before it is answered later", async () => {
+  const answers: ((response: Response) => void)[] = [];
+  vi.stubGlobal("fetch", () => new Promise((resolve) => answers.push(resolve)));
+  const state = { ...STATE, answered: 2, next: null, agreed: 1, pairs: 2, bar: 0.8 };
+  world.feedback = { agreed: 1, pairs: 1, expected: [], explanation: "", state };
+  const client = show("usr_1", STATE);
+  act(() => void client.refetchQueries(practiceQuery("prj_1")));
+  for (const key of ["b", "a"]) await press(key);
+  await act(async () => answers[0]?.(new Response(JSON.stringify(STATE))));
+  const next = ground.querySelector<HTMLButtonElement>("button.primary");
+  expect(next?.textContent).toContain("See the result");
+  await act(async () => next?.click());
+  expect(ground.querySelector("h1")?.textContent).toBe("Not passed yet");
 });

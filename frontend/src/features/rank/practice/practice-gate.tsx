@@ -7,6 +7,7 @@ import "./practice.css";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState, type ReactNode } from "react";
 
+import { showAnswer } from "@/api/cache/show-answer";
 import { answerPractice, practiceQuery, tryPracticeAgain } from "@/api/practice";
 import type { Assignment, PracticeState, PracticeTask } from "@/api/types";
 import { Icon } from "@/components/icons";
@@ -79,7 +80,7 @@ function Task(props: {
     onSuccess: (feedback, ranking) => {
       dropDraft(assignment.id);
       props.onAnswered({ task, ranking, feedback });
-      client.setQueryData(practiceQuery(projectId).queryKey, feedback.state);
+      return showAnswer(client, practiceQuery(projectId), feedback.state);
     },
     onError: () => {
       hasAnswered.current = false;
@@ -145,7 +146,7 @@ function TryAgain({ projectId, state }: { projectId: string; state: PracticeStat
   const client = useQueryClient();
   const asked = useMutation({
     mutationFn: () => tryPracticeAgain(projectId),
-    onSuccess: (fresh) => client.setQueryData(practiceQuery(projectId).queryKey, fresh),
+    onSuccess: (fresh) => showAnswer(client, practiceQuery(projectId), fresh),
     onError: () => client.invalidateQueries(practiceQuery(projectId)),
   });
   return (
