@@ -2,7 +2,7 @@
  * Time spent on a comparison: only while the page is seen and somebody did something within a
  * minute. It survives a reload, and goes on where somebody reopens what they have submitted.
  */
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 import { read, write } from "@/lib/storage";
 
@@ -67,7 +67,8 @@ export class ActiveTime {
 /** The function returned tells the milliseconds spent on `id` up to now. */
 export function useActiveTime(id: string): () => number {
   const clock = useRef<ActiveTime>(null);
-  useEffect(() => {
+  // Before the screen is drawn: the first key may be the whole judgment.
+  useLayoutEffect(() => {
     const time = new ActiveTime(spentOn(id), performance.now());
     clock.current = time;
     let keptMs = time.spentMs;

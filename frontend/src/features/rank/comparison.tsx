@@ -1,6 +1,6 @@
 /** One comparison on screen: the prompt, the cards, the podium bar, and every key. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
+import { useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 import { projectQuery } from "@/api/projects";
 import type { Assignment } from "@/api/types";
@@ -52,7 +52,8 @@ export interface ComparisonProps {
  * browser would begin at the top of the page. A page just loaded is read from its top.
  */
 function useFocusFrom(area: RefObject<HTMLElement | null>): void {
-  useEffect(() => {
+  // Before the screen is drawn: a Tab that comes at once goes on from the prompt.
+  useLayoutEffect(() => {
     const at = document.activeElement;
     // A change of page leaves it on `main`, which says nothing of where somebody reads.
     const isNowhere = at === null || at === document.body || at.id === "main";

@@ -1,15 +1,7 @@
 /** The ranking as it stands, always in sight: tiers, the unranked tray and the verbs. */
 import "./podium.css";
 
-import {
-  Fragment,
-  useEffect,
-  useId,
-  useLayoutEffect,
-  useRef,
-  type ReactNode,
-  type RefObject,
-} from "react";
+import { Fragment, useId, useLayoutEffect, useRef, type ReactNode, type RefObject } from "react";
 
 import { isNowhere } from "@/components/focus/is-nowhere";
 import { Icon, type IconName } from "@/components/icons";
@@ -221,7 +213,7 @@ function useKeptFocus(bar: RefObject<HTMLDivElement | null>): void {
       (chip ?? bar.current)?.focus({ preventScroll: true });
     }
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
     let isPointed = false;
     const note = ({ target }: FocusEvent) => {
       const isOfBar = target instanceof Element && bar.current?.contains(target) === true;

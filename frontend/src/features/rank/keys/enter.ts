@@ -3,13 +3,14 @@
  *
  * A click leaves the focus on the button too; but whoever clicks letters and presses Enter submits.
  */
-import { useEffect, useRef, type RefObject } from "react";
+import { useLayoutEffect, useRef, type RefObject } from "react";
 
 const LEAVES_FOCUS = new Set(["Enter", " ", "Shift", "Control", "Alt", "Meta", "AltGraph"]);
 
 export function useTabbed(): RefObject<boolean> {
   const hasTabbed = useRef(false);
-  useEffect(() => {
+  // Before the screen is drawn, as in the keys that ask for it: a Tab may come at once.
+  useLayoutEffect(() => {
     const press = ({ key }: KeyboardEvent) => {
       // What happens in a dialog says nothing about the page under it.
       if (LEAVES_FOCUS.has(key) || document.querySelector("dialog[open]") !== null) return;

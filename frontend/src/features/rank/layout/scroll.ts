@@ -1,5 +1,5 @@
 /** Scrolling the responses: all of them together, and by a page without a mouse. */
-import { useEffect, type RefObject } from "react";
+import { useLayoutEffect, type RefObject } from "react";
 
 // A line or two of what was on screen stay there.
 const PAGE = 0.85;
@@ -12,7 +12,7 @@ const roomOf = (body: HTMLElement): number => body.scrollHeight - body.clientHei
 
 /** While `isOn`, all cards show the same share of their text: their ends are reached together. */
 export function useTogether(cards: RefObject<HTMLElement | null>, isOn: boolean): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const area = cards.current;
     if (!isOn || area === null) return undefined;
     // A card that was moved here says that it scrolled, too.
