@@ -1,6 +1,6 @@
 /** What the trainer printed, growing while it prints. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState, type UIEvent } from "react";
+import { useLayoutEffect, useMemo, useRef, useState, type UIEvent } from "react";
 
 import { logQuery } from "@/api/runs";
 import type { LogLine, Run } from "@/api/types";
@@ -64,6 +64,11 @@ function Attempt({ number, isNew }: { number: number; isNew: boolean }) {
   );
 }
 
+const placeOf = (at: Element): Place => ({
+  top: at.scrollTop,
+  left: at.scrollHeight - at.clientHeight - at.scrollTop,
+});
+
 function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
   const mayGrow = mayMoveOn(run.state);
   const [filter, setFilter] = useState("");
@@ -71,7 +76,7 @@ function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
   const box = useRef<HTMLDivElement>(null);
   const place = useRef<Place | null>(null);
   const onScroll = ({ currentTarget: at }: UIEvent) => {
-    const next = { top: at.scrollTop, left: at.scrollHeight - at.clientHeight - at.scrollTop };
+    const next = placeOf(at);
     setFollowing(followsAfter(isFollowing, place.current, next));
     place.current = next;
   };
@@ -84,8 +89,12 @@ function Lines({ lines, run }: { lines: readonly LogLine[]; run: Run }) {
     [lines, wanted],
   );
   const hasAttempts = lines.some((line) => line.attempt !== lines[0]?.attempt);
-  useEffect(() => {
-    if (isFollowing && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
+  // With the lines that it shows: later it would take back what somebody has scrolled meanwhile.
+  useLayoutEffect(() => {
+    const at = box.current;
+    if (!isFollowing || at === null) return;
+    at.scrollTop = at.scrollHeight;
+    place.current = placeOf(at);
   }, [shown, isFollowing]);
   if (lines.length === 0)
     return (
