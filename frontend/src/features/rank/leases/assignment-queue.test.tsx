@@ -16,6 +16,7 @@ const world = vi.hoisted(() => ({
   /** How often the queue has asked for a comparison. */
   asked: 0,
   isDown: false,
+  submitted: [] as string[],
   dropped: [] as string[],
   kept: [] as string[],
   hasRoom: true,
@@ -40,7 +41,7 @@ vi.mock("../outbox/browser-outbox", () => ({
     all: [],
     open: () => Promise.resolve(),
     reload: () => Promise.resolve(),
-    hasSubmitted: () => false,
+    hasSubmitted: (id: string) => world.submitted.includes(id),
   },
 }));
 vi.mock("./offline-leases", () => ({
@@ -119,6 +120,7 @@ beforeEach(() => {
   sessionStorage.clear();
   Object.assign(world, { offline: [], granted: [], dropped: [], givenBack: [], kept: [] });
   Object.assign(world, { asked: 0, isDown: false, hasRoom: true, hear: null });
+  world.submitted = [];
 });
 afterEach(() => {
   act(() => page.unmount());
@@ -242,4 +244,16 @@ it("asks a server that was away again only while somebody is there", async () =>
   act(() => page.render(<Queue />));
   await settled();
   expect(queue?.current?.id).toBe("asg_1");
+});
+
+// Enter may come while the browser still reads what it has kept, and its judgment may be sent by then.
+it("does not show again what was judged before the browser has told what it keeps", async () => {
+  world.offline = [lease("asg_1", 400), lease("asg_2", 400)];
+  sessionStorage.setItem("podium.held.prj_1.usr_1", JSON.stringify(world.offline));
+  page = createRoot(ground);
+  act(() => page.render(<Queue />));
+  world.submitted = ["asg_1"];
+  act(() => queue?.advance("asg_1"));
+  await settled();
+  expect([queue?.current?.id, idsOf(queue?.offline)]).toEqual(["asg_2", ["asg_2"]]);
 });

@@ -44,10 +44,12 @@ const unsentIds = () => outbox.all.map((item) => item.assignmentId);
 
 /** Those that last, or whose cards somebody has placed already; `reopened` is judged and shown again. */
 function usable(leases: readonly Assignment[], reopened: string | null): Assignment[] {
-  const judged = new Set(unsentIds().filter((id) => id !== reopened));
+  const unsent = new Set(unsentIds());
+  // What this tab has judged may have been sent by now.
+  const isJudged = (id: string) => id !== reopened && (unsent.has(id) || outbox.hasSubmitted(id));
   const soon = Date.now() + EXPIRY_MARGIN_MS;
   return leases.filter(
-    (one) => !judged.has(one.id) && (Date.parse(one.expires_at) > soon || hasDraft(one.id)),
+    (one) => !isJudged(one.id) && (Date.parse(one.expires_at) > soon || hasDraft(one.id)),
   );
 }
 
