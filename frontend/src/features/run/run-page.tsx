@@ -9,7 +9,7 @@ import type { Run } from "@/api/types";
 import { Notes } from "@/components/run-edit/notes";
 import { useMayChange } from "@/components/use-may";
 import { Failure, Loaded } from "@/components/states";
-import { Tabs } from "@/components/tabs";
+import { Tabs } from "@/components/tabs/tabs";
 import { useGo } from "@/lib/address/use-go";
 
 import { Alerts } from "./alerts";

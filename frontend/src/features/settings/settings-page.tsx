@@ -8,7 +8,7 @@ import { meQuery } from "@/api/session";
 import type { User } from "@/api/types";
 import { Redirect } from "@/components/redirect";
 import { Loaded } from "@/components/states";
-import { Tabs } from "@/components/tabs";
+import { Tabs } from "@/components/tabs/tabs";
 import { useProjectId } from "@/lib/address/use-project";
 import { PageTitle } from "@/components/page-title";
 

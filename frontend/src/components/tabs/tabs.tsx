@@ -1,5 +1,5 @@
 /** Parts of a page, each with an address; where they do not fit side by side, the chosen one is seen. */
-import { useEffect, useRef, type ReactNode } from "react";
+import { useLayoutEffect, useRef, type ReactNode } from "react";
 import { NavLink, useLocation, type To } from "react-router";
 
 export interface TabLink {
@@ -8,14 +8,22 @@ export interface TabLink {
   readonly count?: ReactNode;
 }
 
+/** Only sideways: the page stays where somebody reads it. */
+function scrollTo(nav: HTMLElement, link: Element): void {
+  const around = nav.getBoundingClientRect();
+  const { left, right } = link.getBoundingClientRect();
+  if (left < around.left) nav.scrollLeft += left - around.left;
+  else if (right > around.right) nav.scrollLeft += right - around.right;
+}
+
 export function Tabs(props: { label: string; links: readonly TabLink[] }) {
   const nav = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
   // Counts come later and move what stands beside them.
   const counted = props.links.filter(({ count }) => count !== undefined).length;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const chosen = nav.current?.querySelector('[aria-current="page"]');
-    chosen?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (nav.current !== null && chosen != null) scrollTo(nav.current, chosen);
   }, [pathname, counted]);
   return (
     <nav className="tabs" aria-label={props.label} ref={nav}>
