@@ -20,6 +20,8 @@ export function useIsThere(): boolean {
       lastInput = Date.now();
       look();
     };
+    // It may have been seen since it was drawn, which told nobody.
+    look();
     const timer = setInterval(look, LOOK_MS);
     const forget = onInput(touch, [...INPUTS, "focus"]);
     document.addEventListener("visibilitychange", touch);

@@ -116,6 +116,14 @@ describe("while nobody is there", () => {
     expect(streams.size).toBe(0);
   });
 
+  // The event says nothing to a page that is still being drawn.
+  it("looks where it was opened behind another page and is seen before it listens", () => {
+    vi.spyOn(document, "hidden", "get").mockReturnValueOnce(true).mockReturnValue(false);
+    show();
+    pass(2);
+    expect(streams.size).toBe(1);
+  });
+
   // A look that fails takes this page away, and the next one may bring it back.
   it("has stopped, however often it was shown anew meanwhile", () => {
     show();
