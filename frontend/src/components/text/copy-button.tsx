@@ -1,5 +1,5 @@
 /** Copies a text and says so. */
-import { useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 
 import { copyText } from "@/lib/clipboard";
 
@@ -30,16 +30,28 @@ export const Copying = ({ said, children }: { said: string | null; children: Rea
   </span>
 );
 
+/** The word said last stays for so long, whatever was said before it. */
+export function useSaid<Word>(ms: number) {
+  const [said, setSaid] = useState<Word | null>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const say = (word: Word) => {
+    clearTimeout(timer.current);
+    setSaid(() => word);
+    timer.current = setTimeout(() => setSaid(null), ms);
+  };
+  return [said, say] as const;
+}
+
 export function CopyButton(props: {
   /** Or how to get it. */
   text: string | (() => Promise<string>);
   label: string;
   words?: string;
 }) {
-  const [said, setSaid] = useState<Outcome | null>(null);
+  const [said, say] = useSaid<Outcome>(SAID_FOR_MS);
   const copy = async () => {
-    setSaid(await copied(props.text));
-    setTimeout(() => setSaid(null), SAID_FOR_MS);
+    say(await copied(props.text));
   };
   return (
     <Copying said={said}>

@@ -1,16 +1,15 @@
 /** An id or hash in short, whole on hover, copied by a click. */
-import { useState } from "react";
-
 import { copyText } from "@/lib/clipboard";
 
-import { Copying } from "./copy-button";
+import { Copying, useSaid } from "./copy-button";
+
+const SAID_FOR_MS = 1500;
 
 export function Copyable({ text, shown, label }: { text: string; shown: string; label: string }) {
-  const [said, setSaid] = useState<"copied" | "not copied" | null>(null);
+  const [said, say] = useSaid<"copied" | "not copied">(SAID_FOR_MS);
   const copy = async () => {
     // Where it fails, the whole text is in the title.
-    setSaid((await copyText(text)) ? "copied" : "not copied");
-    setTimeout(() => setSaid(null), 1500);
+    say((await copyText(text)) ? "copied" : "not copied");
   };
   return (
     <Copying said={said}>
