@@ -1,6 +1,14 @@
 /** The filter: a field that completes keys, operators and values, and says what is wrong with it. */
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useId, useRef, useState, type KeyboardEvent, type RefObject } from "react";
+import {
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type RefObject,
+} from "react";
 import { flushSync } from "react-dom";
 
 import { experimentsQuery } from "@/api/experiments";
@@ -48,6 +56,12 @@ export function FilterBox(props: {
     setSent(value);
     if (value !== sent) setText(value);
   }
+  const lastSent = useRef(value);
+  useLayoutEffect(() => {
+    // What waits to be sent was typed into what stood there before.
+    if (value !== lastSent.current) clearTimeout(waiting.current);
+    lastSent.current = value;
+  }, [value]);
   useEffect(() => () => clearTimeout(waiting.current), []);
 
   const { from, options } = isOpen ? complete(text, caret, known) : CLOSED;
@@ -64,6 +78,7 @@ export function FilterBox(props: {
     const filter = next.trim();
     if (filter === sent) return;
     setSent(filter);
+    lastSent.current = filter;
     onFilter(filter);
   };
   const write = (next: string, place: number) => {
