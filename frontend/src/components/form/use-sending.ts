@@ -9,7 +9,7 @@
  * refused, the frame of the pages says so.
  */
 import { useMutation, useQueryClient, type UseMutationOptions } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useLayoutEffect, useRef } from "react";
 
 import { Problem } from "@/api/client";
 
@@ -25,7 +25,8 @@ export function useSending<Answer, Input>(
 ) {
   const client = useQueryClient();
   const isShown = useRef(false);
-  useEffect(() => {
+  // With what is drawn: an answer may come at once.
+  useLayoutEffect(() => {
     isShown.current = true;
     return () => {
       isShown.current = false;
