@@ -2,7 +2,7 @@
 laptop that is closed, another project in between."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.e2e.conftest import OpenPage
 from tests.e2e.test_pages import barriers
@@ -141,3 +141,37 @@ def test_pulling_down_or_swiping_back_does_not_leave_a_ranking(
     page.goto(f"/projects/{project}/mine")
     expect(page.get_by_text("You have not judged anything yet")).to_be_visible()
     assert page.evaluate(behaviour) == "auto"
+
+
+def test_a_slip_is_taken_back_while_the_next_comparison_is_on_its_way(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    project = workshop.new_project("Undo at once")
+    workshop.comparisons(project, 2, ("yes", "no"))
+    page = open_page("/projects")
+    answered = 0
+
+    def answer_one(route: Route) -> None:
+        # The first comparison comes, all others are on their way as long as the test lasts.
+        nonlocal answered
+        answered += 1
+        if answered == 1:
+            route.continue_()
+
+    page.route("**/assignments", answer_one)
+    page.goto(f"/projects/{project}/rank")
+    first = shown(page)
+    page.keyboard.press("a")
+    expect(page.get_by_role("status", name="Fetching a comparison")).to_be_visible()
+    undo = page.get_by_role("button", name="Undo the last judgment")
+    expect(undo).to_be_visible()
+    assert barriers(page, axe) == []
+    page.keyboard.press("z")
+    assert shown(page) == first
+    expect(undo).to_have_count(0)
+
+    page.keyboard.press("b")
+    undo.click()
+    assert shown(page) == first
+    page.wait_for_timeout(3500)
+    assert judgments(workshop, project) == []
