@@ -44,6 +44,8 @@ class Course:
         self._printed = -LINE_EVERY_S
         self._done_s = 0.0
         self._stage = ""
+        # How far it was, in seconds of the scale, when that last grew, and when.
+        self._reached_s, self._reached_at = 0.0, self._started
         self._bar = Progress(
             TextColumn("{task.description:<24}"),
             BarColumn(bar_width=30),
@@ -76,6 +78,8 @@ class Course:
     def at(self, fraction: float, doing: str, left_s: float | None = None) -> None:
         """The stage is at `fraction` (0 to 1); `left_s` is what the run itself expects."""
         done = self._done_s + EXPECTED_S[self._stage] * fraction
+        if done > self._reached_s:
+            self._reached_s, self._reached_at = done, time.monotonic()
         left = self._time_left(done, fraction, left_s)
         self._bar.update(self._task, completed=done, description=doing, left=f"about {left} left")
         now = time.monotonic()
@@ -100,14 +104,15 @@ class Course:
             self._write(line)
 
     def _time_left(self, done_s: float, fraction: float, stage_left_s: float | None) -> str:
-        elapsed = time.monotonic() - self._started
+        """Minutes and seconds; a stage that tells nothing for a while does not add to them."""
         total = sum(EXPECTED_S.values())
-        pace = elapsed / done_s if done_s > 0.05 * total else 1.0
-        left = (total - done_s) * pace
-        if stage_left_s is not None:
-            stage = EXPECTED_S[self._stage]
-            left = stage_left_s + (total - done_s - stage * (1 - fraction)) * pace
-        minutes, seconds = divmod(round(max(0.0, left)), 60)
+        reached_in = self._reached_at - self._started
+        pace = reached_in / done_s if done_s > 0.05 * total else 1.0
+        stage_s = EXPECTED_S[self._stage] * (1 - fraction)
+        later = (total - done_s - stage_s) * pace
+        waited = time.monotonic() - self._reached_at
+        here = max(0.0, stage_s * pace - waited) if stage_left_s is None else stage_left_s
+        minutes, seconds = divmod(round(max(0.0, later + here)), 60)
         return f"{minutes}:{seconds:02d}"
 
     @staticmethod
