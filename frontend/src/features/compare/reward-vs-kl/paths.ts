@@ -1,14 +1,14 @@
 /** Groups and their runs as paths of reward against KL. Pure. */
 import type { GroupCurve, SeedGroup } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
-import { paired } from "@/charts/reward-vs-kl";
+import { paired } from "@/charts/reward-vs-kl/reward-vs-kl";
 import {
   columnOf,
   firstPaired,
   type Column,
   type Path,
   type PathPoint,
-} from "@/charts/reward-vs-kl-path";
+} from "@/charts/reward-vs-kl/path";
 import { FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { colourOf, letterOf } from "@/components/seed-groups/group-names";
 import { plural } from "@/lib/format";

@@ -1,8 +1,8 @@
 /** A run as paths of reward against KL, and what to say of them; pure. */
 import type { Run } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
-import { paired } from "@/charts/reward-vs-kl";
-import { columnOf, firstPaired, type Path } from "@/charts/reward-vs-kl-path";
+import { paired } from "@/charts/reward-vs-kl/reward-vs-kl";
+import { columnOf, firstPaired, type Path } from "@/charts/reward-vs-kl/path";
 import { goldOf, goldTitle } from "@/components/metrics/gold";
 import { trainingReward } from "@/components/metrics/training-reward";
 import { plural } from "@/lib/format";

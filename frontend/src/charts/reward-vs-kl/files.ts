@@ -1,10 +1,10 @@
 /** Reward against KL as files: its picture, or its numbers. */
 import { fileName, save, saveCsv } from "@/lib/files/download";
 
-import type { Path } from "../reward-vs-kl-path";
-import { HEADS, rowsOf } from "../reward-vs-kl-rows";
-import { pngOf } from "./png";
-import { sizeOf, standaloneOf } from "./standalone";
+import type { Path } from "./path";
+import { HEADS, rowsOf } from "./rows";
+import { pngOf } from "../export/png";
+import { sizeOf, standaloneOf } from "../export/standalone";
 
 /** What is saved. */
 export interface Shown {

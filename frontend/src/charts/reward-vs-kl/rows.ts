@@ -1,7 +1,7 @@
 /** Reward against KL in numbers: a row for each point, for a table and a file; pure. */
 import type { Cell } from "@/lib/files/csv";
 
-import type { Path } from "./reward-vs-kl-path";
+import type { Path } from "./path";
 
 export const HEADS = ["path", "step", "KL, nats", "reward", "low", "high", "steps"] as const;
 

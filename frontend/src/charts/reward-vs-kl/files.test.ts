@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 
 import { fileName } from "@/lib/files/download";
 
-import type { Path } from "../reward-vs-kl-path";
-import { nameOf, titleOf } from "./reward-vs-kl-files";
+import type { Path } from "./path";
+import { nameOf, titleOf } from "./files";
 
 const path = (label: string): Path => ({
   ...{ id: label, label, colour: "--s1", isEvaluated: false, points: [] },

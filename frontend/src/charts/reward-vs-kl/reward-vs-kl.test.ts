@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
 import { nearOf, paired, pointBeside } from "./reward-vs-kl";
-import { firstPaired, type Path } from "./reward-vs-kl-path";
-import { rowsOf } from "./reward-vs-kl-rows";
+import { firstPaired, type Path } from "./path";
+import { rowsOf } from "./rows";
 
 const kl = { x: [0, 10, 20, 30], values: [0, 1, null, -0.01] };
 const reward = { x: [0, 10, 20, 30], values: [0.1, 0.5, 0.6, 0.7] };

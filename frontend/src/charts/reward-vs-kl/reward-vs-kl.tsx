@@ -10,14 +10,12 @@ import { useState, type KeyboardEvent, type MouseEvent } from "react";
 
 import { between, number } from "@/lib/format";
 
-import { savePixels, saveRows, saveVectors, type Shown } from "./export/reward-vs-kl-files";
-import type { Column, Path, PathPoint } from "./reward-vs-kl-path";
-import { HEADS, rowsOf } from "./reward-vs-kl-rows";
-import { labelsOf, niceTicks } from "./ticks";
+import { savePixels, saveRows, saveVectors, type Shown } from "./files";
+import { placed, type Room } from "./labels";
+import type { Column, Path, PathPoint } from "./path";
+import { HEADS, rowsOf } from "./rows";
+import { labelsOf, niceTicks } from "../ticks";
 import { useWidth } from "@/lib/use-width";
-
-/** Left of it a label would leave the picture. */
-const LABEL_WIDTH = 120;
 
 const byStep = ({ x, values }: Column) => new Map(x.map((step, i) => [step, values[i] ?? null]));
 
@@ -104,7 +102,6 @@ function PathMarks({ path, near, places }: { path: Path; near: Near | null; plac
   const { X, Y } = places;
   const line = points.map((p, i) => `${i === 0 ? "M" : "L"}${X(p)} ${Y(p.reward)}`).join("");
   const isNear = (p: PathPoint) => near?.point === p;
-  const last = points.at(-1);
   return (
     <g
       className={`${isEvaluated ? "evaluated" : "steps"} ${isFaint ? "faint" : ""}`}
@@ -122,18 +119,32 @@ function PathMarks({ path, near, places }: { path: Path; near: Near | null; plac
           />
         </g>
       ))}
-      {!isFaint && last !== undefined && (
-        <text
-          className="path-label"
-          x={X(last)}
-          y={Y(last.reward) - 9}
-          textAnchor={X(last) > LABEL_WIDTH ? "end" : "start"}
-        >
-          {path.label}
-        </text>
-      )}
     </g>
   );
+}
+
+/** What each path is called, at its end, with its colour: a label may have made room for another. */
+function PathLabels({
+  paths,
+  places,
+  room,
+}: {
+  paths: readonly Path[];
+  places: Places;
+  room: Room;
+}) {
+  const wanted = paths.flatMap((path) => {
+    const last = path.points.at(-1);
+    if (path.isFaint === true || last === undefined) return [];
+    const mark = path.isEvaluated ? "○" : "●";
+    const [x, y] = [places.X(last), places.Y(last.reward) - 9];
+    return [{ path, mark, text: `${mark} ${path.label}`, x, y }];
+  });
+  return placed(wanted, room).map(({ path, mark, x, y, anchor }) => (
+    <text key={path.id} className="path-label" x={x} y={y} textAnchor={anchor}>
+      <tspan style={{ fill: `var(${path.colour})` }}>{mark}</tspan> {path.label}
+    </text>
+  ));
 }
 
 interface RewardVsKlProps {
@@ -333,6 +344,11 @@ function Picture(props: RewardVsKlProps & { onDrawn: (drawn: SVGSVGElement | nul
         {paths.map((path) => (
           <PathMarks key={path.id} path={path} near={near} places={places} />
         ))}
+        <PathLabels
+          paths={paths}
+          places={places}
+          room={{ left: PAD.left, top: 0, bottom: height - PAD.bottom }}
+        />
       </svg>
       <p className="small muted mono" aria-live="polite">
         {near === null ? props.caption : wordsOf(near)}

@@ -1,5 +1,5 @@
 /** What is drawn as reward against KL: paths of points. */
-import type { Curve } from "./live-curves";
+import type { Curve } from "../live-curves";
 
 /** What a path is made of: columns of one length. */
 export interface Column {
