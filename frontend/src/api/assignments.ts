@@ -8,9 +8,16 @@ import type { AnnotationProgress, Assignment, Judgment, JudgmentBody } from "./t
 
 const LONGEST_SEND_MS = 60_000;
 
-/** `held` are the leases at hand: lost ones come back first. Null when nothing is left. */
+/**
+ * `held` are the leases at hand: lost ones come back first. Null when nothing is left. Whoever waits for
+ * it asks for nothing else, so a server that does not answer has failed after a minute.
+ */
 export const takeAssignment = (projectId: string, held: readonly string[], offline = false) =>
-  post<Assignment | null>(`/projects/${projectId}/assignments`, { held, offline });
+  post<Assignment | null>(
+    `/projects/${projectId}/assignments`,
+    { held, offline },
+    { signal: AbortSignal.timeout(LONGEST_SEND_MS) },
+  );
 
 export const renewAssignment = (assignmentId: string) =>
   post<Assignment>(`/assignments/${assignmentId}/renew`);

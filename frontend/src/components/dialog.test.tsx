@@ -79,7 +79,7 @@ async function close(then: () => void): Promise<void> {
 
 it("gives the focus back to what had it, whatever the page has done with it meanwhile", async () => {
   await close(() => expect(document.activeElement).not.toBe(document.body));
-  expect(document.activeElement).toBe(named("New"));
+  await until(() => document.activeElement === named("New"));
 });
 
 // The letters that follow would go to a button, and Space would open the dialog again.

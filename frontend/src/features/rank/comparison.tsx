@@ -1,6 +1,6 @@
 /** One comparison on screen: the prompt, the cards, the podium bar, and every key. */
 import { useQuery } from "@tanstack/react-query";
-import { useLayoutEffect, useRef, useState, type RefObject } from "react";
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 import { projectQuery } from "@/api/projects";
 import type { Assignment } from "@/api/types";
@@ -53,13 +53,17 @@ export interface ComparisonProps {
  */
 function useFocusFrom(area: RefObject<HTMLElement | null>): void {
   // Before the screen is drawn: a Tab that comes at once goes on from the prompt.
-  useLayoutEffect(() => {
-    const at = document.activeElement;
-    // A change of page leaves it on `main`, which says nothing of where somebody reads.
-    const isNowhere = at === null || at === document.body || at.id === "main";
-    const isJustLoaded = "userActivation" in navigator && !navigator.userActivation.hasBeenActive;
-    if (isNowhere && !isJustLoaded) area.current?.focus({ preventScroll: true });
-  }, [area]);
+  useLayoutEffect(() => focusUnlessElsewhere(area.current), [area]);
+  // And once more: a dialog that has gone with the last comparison gives the focus back after that.
+  useEffect(() => focusUnlessElsewhere(area.current), [area]);
+}
+
+function focusUnlessElsewhere(area: HTMLElement | null): void {
+  const at = document.activeElement;
+  // A change of page leaves it on `main`, which says nothing of where somebody reads.
+  const isNowhere = at === null || at === document.body || at.id === "main";
+  const isJustLoaded = "userActivation" in navigator && !navigator.userActivation.hasBeenActive;
+  if (isNowhere && !isJustLoaded) area?.focus({ preventScroll: true });
 }
 
 export function Comparison(props: ComparisonProps) {

@@ -101,12 +101,19 @@ it("keeps what somebody has placed from who practises next in the same browser",
 
 it("goes on after an answer, though what was asked for before it is answered later", async () => {
   const answers: ((response: Response) => void)[] = [];
-  vi.stubGlobal("fetch", () => new Promise((resolve) => answers.push(resolve)));
+  vi.stubGlobal(
+    "fetch",
+    (path: string) =>
+      new Promise((resolve) => {
+        if (path.endsWith("/practice")) answers.push(resolve);
+      }),
+  );
   const state = { ...STATE, answered: 2, next: null, agreed: 1, pairs: 2, bar: 0.8 };
   world.feedback = { agreed: 1, pairs: 1, expected: [], explanation: "", state };
   const client = show("usr_1", STATE);
   act(() => void client.refetchQueries(practiceQuery("prj_1")));
   for (const key of ["b", "a"]) await press(key);
+  expect(answers.length).toBeGreaterThan(0);
   await act(async () => answers[0]?.(new Response(JSON.stringify(STATE))));
   const next = ground.querySelector<HTMLButtonElement>("button.primary");
   expect(next?.textContent).toContain("See the result");

@@ -91,10 +91,8 @@ beforeEach(() => {
 });
 afterEach(() => act(() => page.unmount()));
 
-/** Opens the page, and chooses A of the first comparison. */
-async function judge(...answers: (() => Promise<unknown>)[]): Promise<void> {
-  nth += 1;
-  world.answers = [() => Promise.resolve(assignment(`asg_${nth}`)), ...answers];
+function open(...answers: (() => Promise<unknown>)[]): void {
+  world.answers = answers;
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
   client.setQueryData(meQuery.queryKey, ME);
   client.setQueryData(progressQuery("prj_1").queryKey, PROGRESS);
@@ -113,6 +111,12 @@ async function judge(...answers: (() => Promise<unknown>)[]): Promise<void> {
       </QueryClientProvider>,
     ),
   );
+}
+
+/** Opens the page, and chooses A of the first comparison. */
+async function judge(...answers: (() => Promise<unknown>)[]): Promise<void> {
+  nth += 1;
+  open(() => Promise.resolve(assignment(`asg_${nth}`)), ...answers);
   await until(() => ground.querySelector("#card-A") !== null);
   await press("a");
   expect(ground.querySelector("#card-A")).toBeNull();
@@ -134,6 +138,8 @@ const press = (key: string) =>
 const button = (words: string) =>
   [...ground.querySelectorAll("button")].find(({ textContent }) => textContent === words);
 const undo = () => button("Undo the last judgment");
+const told = () =>
+  button("Check again")?.parentElement?.querySelector("[role=status]")?.textContent;
 const isBack = () => ground.querySelector("#card-A") !== null;
 
 it("takes the judgment back while the next comparison is on its way", async () => {
@@ -172,9 +178,11 @@ it("has a button for it with its key, which keeps the focus whatever the server 
 });
 
 it("has none where there is no judgment to undo", async () => {
-  await judge();
+  open(() => Promise.resolve(null));
+  await until(() => button("Check again") !== undefined);
+  const shown = ground.textContent;
   await press("z");
-  expect(undo()).toBeUndefined();
+  expect([undo(), ground.textContent]).toEqual([undefined, shown]);
 });
 
 // Each change of the project leads to a look, and somebody else is often faster.
@@ -191,10 +199,12 @@ it("leaves the page that waits as it is while it looks again", async () => {
   await act(async () => world.streams[0]?.onWork());
   expect(world.streams).toHaveLength(0);
   expect(again?.getAttribute("aria-disabled")).toBe("true");
+  expect(told()).toBe("Looking for a comparison");
   expect(document.activeElement).toBe(again);
 
   await act(async () => answer(null));
   expect(document.activeElement).toBe(again);
   expect(again?.getAttribute("aria-disabled")).toBe("false");
+  expect(told()).toBe("");
   await until(() => world.streams.length === 1);
 });

@@ -1,7 +1,7 @@
 /** Nothing is left for this annotator now: why, what is waited for, and on it goes by itself. */
 import "./waiting.css";
 
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useEffect, useRef, type ReactNode } from "react";
 import { Link } from "react-router";
 
@@ -16,6 +16,7 @@ import { useWork } from "./use-work";
 import { waitedFor } from "./waited-for";
 
 const REFRESH_MS = 30_000;
+const LOOKING = "Looking for a comparison";
 
 interface WaitingProps {
   readonly projectId: string;
@@ -44,9 +45,7 @@ export function Waiting(props: WaitingProps) {
   useWork(projectId, userId, props.isThere && !isLooking, props.onLook);
   useAfterLook(isLooking, progress.refetch);
 
-  // What was known before the last judgment says nothing of what is left now.
-  if (!progress.isFetchedAfterMount && progress.fetchStatus === "fetching")
-    return <Skeleton lines={4} label="Looking for a comparison" />;
+  if (!isKnown(progress)) return <Skeleton lines={4} label={LOOKING} />;
   if (progress.data === undefined) return <Failure error={progress.error} onRetry={props.onLook} />;
   const { title, lines, isUnused, isDone, elsewhere } = waitedFor(
     progress.data,
@@ -85,6 +84,14 @@ export function Waiting(props: WaitingProps) {
   );
 }
 
+/** Whether there is an answer or an error to show. */
+function isKnown({ data, error, isFetchedAfterMount, fetchStatus }: UseQueryResult): boolean {
+  // What was known before the last judgment says nothing of what is left now.
+  if (!isFetchedAfterMount && fetchStatus === "fetching") return false;
+  // Asked again after a failure, it has neither for a while.
+  return data !== undefined || error !== null;
+}
+
 function Lines({ lines }: { lines: readonly string[] }) {
   return lines.map((line) => (
     <span key={line} className="waiting-line">
@@ -111,6 +118,9 @@ function Actions({ onLook, isLooking, children }: WaitingProps & { children: Rea
       <PendingButton isPending={isLooking} onPress={onLook}>
         Check again
       </PendingButton>
+      <span className="sr-only" role="status">
+        {isLooking && LOOKING}
+      </span>
     </>
   );
 }
