@@ -242,15 +242,12 @@ class EvaluateConfig(Sampler):
         return self
 
 
+# Of the methods that train a model.
+TrainingConfig = (
+    SftConfig | RewardModelConfig | ProcessRewardModelConfig | DpoConfig | PolicyGradientConfig
+)
 RunConfig = Annotated[
-    SftConfig
-    | RewardModelConfig
-    | ProcessRewardModelConfig
-    | DpoConfig
-    | PolicyGradientConfig
-    | GenerateConfig
-    | EvaluateConfig,
-    Field(discriminator="method"),
+    TrainingConfig | GenerateConfig | EvaluateConfig, Field(discriminator="method")
 ]
 
 _ADAPTER: TypeAdapter[RunConfig] = TypeAdapter(RunConfig)

@@ -15,9 +15,10 @@ from backend.schemas.metrics.registry import metrics_of
 from backend.schemas.model_folder.reward_card import SAID_OF
 from backend.schemas.references import wanted
 from backend.schemas.rewards import RESERVED_NAMES, REWARD_TERMS
-from backend.schemas.training import RunConfig
+from backend.schemas.training import RunConfig, TrainingConfig
 from backend.schemas.vocabulary import Method, ModelKind
 from worker.trainer.__main__ import loop_of
+from worker.trainer.models.loading import load_to_train
 from worker.trainer.rewards.sampled_response import Score
 from worker.trainer.run import Run
 
@@ -29,6 +30,13 @@ def test_the_registry_has_every_method_and_every_config() -> None:
     assert {spec.config for spec in METHODS.values()} == set(get_args(get_args(RunConfig)[0]))
     assert set(PRESETS) <= set(METHODS)
     assert {Method.GENERATE, Method.EVALUATE} <= SAMPLERS
+
+
+def test_a_model_is_loaded_to_be_trained_by_every_method_that_trains() -> None:
+    training = {spec.config for spec in METHODS.values() if not spec.is_sampler}
+
+    assert set(get_args(TrainingConfig)) == training
+    assert get_type_hints(load_to_train)["config"] == TrainingConfig
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -13,14 +13,8 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference
-from backend.schemas.training import (
-    DpoConfig,
-    ProcessRewardModelConfig,
-    RewardModelConfig,
-    SftConfig,
-)
+from backend.schemas.training import SftConfig, TrainingConfig
 from worker.trainer.data.ends import closing_id
 from worker.trainer.errors import ConfigError
 from worker.trainer.events import Events
@@ -28,11 +22,6 @@ from worker.trainer.models import gradient_checkpointing, layers, rope, weights
 from worker.trainer.models.body import install_trees, takes_trees
 from worker.trainer.models.tokenizer import end_ids
 from worker.trainer.run import Run
-
-# The configs of the methods that train a model.
-TrainingConfig = (
-    SftConfig | RewardModelConfig | ProcessRewardModelConfig | DpoConfig | PolicyGradientConfig
-)
 
 
 def attention_for(device: torch.device, longest: int) -> str:
