@@ -25,7 +25,11 @@ from backend.schemas.vocabulary import (
     GROUPED_ESTIMATORS,
     WHITENED_ESTIMATORS,
     Estimator,
+    estimators_in_words,
 )
+
+_GROUPED = estimators_in_words(GROUPED_ESTIMATORS)
+_WITH_CRITIC = estimators_in_words(CRITIC_ESTIMATORS)
 
 # Mean and deviation of fewer responses are mostly chance.
 SMALLEST_BATCH_FOR_WHITENING = 32
@@ -92,7 +96,10 @@ class Gae(Section):
 
     gamma: float = Field(1.0, gt=0, le=1, description="Discount per token.")
     lam: float = Field(
-        0.95, ge=0, le=1, description="GAE lambda, for ppo: 0 = one-step estimate, 1 = full return."
+        0.95,
+        ge=0,
+        le=1,
+        description=f"GAE lambda, for {_WITH_CRITIC}: 0 = one-step estimate, 1 = full return.",
     )
 
 
@@ -193,10 +200,11 @@ class PolicyGradientConfig(Common):
     gae: Gae | None = Field(
         None,
         description="Discount and lambda of the advantages. Default: gamma 1, and lambda 0.95 for "
-        "ppo.",
+        f"{_WITH_CRITIC}.",
     )
     critic: Critic | None = Field(
-        None, description="Only for ppo; off (null) = default settings of the critic."
+        None,
+        description=f"Only for {_WITH_CRITIC}; off (null) = default settings of the critic.",
     )
     entropy_coef: float = Field(0.0, ge=0, le=10, description="Weight of the entropy bonus.")
     loss_average: Literal["token", "sequence", "constant"] = Field(
@@ -218,8 +226,7 @@ class PolicyGradientConfig(Common):
     dynamic_sampling: DynamicSampling | None = Field(
         None,
         description="Replace prompts whose responses all passed or all failed, or, where no "
-        "term judges that, all have the same reward; only with reinforce_pp_baseline, rloo, grpo "
-        "or dr_grpo.",
+        f"term judges that, all have the same reward; only with {_GROUPED}.",
     )
     steps: int = Field(
         100,
@@ -341,8 +348,7 @@ class PolicyGradientConfig(Common):
         if self.dynamic_sampling is not None and self.estimator not in GROUPED_ESTIMATORS:
             raise ValueError(
                 "dynamic_sampling works only with estimators that compare the responses of one "
-                f"prompt, but estimator is {self.estimator}; remove it, or use "
-                "reinforce_pp_baseline, rloo, grpo or dr_grpo"
+                f"prompt, but estimator is {self.estimator}; remove it, or use {_GROUPED}"
             )
         return self
 
@@ -374,8 +380,8 @@ class PolicyGradientConfig(Common):
             return self
         if self.estimator not in CRITIC_ESTIMATORS:
             raise ValueError(
-                "critic has an effect only with estimator ppo, but estimator is "
-                f"{self.estimator}; remove critic, or set estimator to ppo"
+                f"critic has an effect only with estimator {_WITH_CRITIC}, but estimator is "
+                f"{self.estimator}; remove critic, or set estimator to {_WITH_CRITIC}"
             )
         has_reward_model = any(isinstance(term, ModelReward) for term in self.reward.terms)
         if self.critic.trunk == "reward_model" and not has_reward_model:
@@ -391,7 +397,7 @@ def _cautions_of_lam(gae: Gae | None, estimator: Estimator) -> list[Caution]:
     unsaid = (1.0, Gae.model_fields["lam"].default)
     if gae is None or gae.lam in unsaid or estimator in CRITIC_ESTIMATORS:
         return []
-    message = f"is {gae.lam:g}, but has an effect only with estimator ppo"
+    message = f"is {gae.lam:g}, but has an effect only with estimator {_WITH_CRITIC}"
     return [Caution("gae.lam", "ignored_setting", message, "leave it out")]
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Protocol, Self, runtime_checkable
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from backend.schemas.references import Prompts, Reference
+from backend.schemas.vocabulary import METHODS_WITHOUT_DROPOUT, RANKING_METHODS, in_words
 
 SystemPrompt = Annotated[
     str, Field(max_length=10_000, description="System prompt; empty = no system prompt.")
@@ -101,7 +102,8 @@ class Lora(Section):
         0.0,
         ge=0,
         lt=1,
-        description="Dropout on the adapter's input; must be 0 for policy_gradient and dpo.",
+        description="Dropout on the adapter's input; must be 0 for "
+        f"{in_words(METHODS_WITHOUT_DROPOUT, 'and')}.",
     )
     targets: Literal["attention", "linear"] = Field(
         "linear",
@@ -133,9 +135,9 @@ class Optim(Section):
         ge=1,
         le=65536,
         json_schema_extra=when_absent("16"),
-        description="Records per optimizer step (rankings for reward_model and dpo). "
-        "Not allowed in policy_gradient, which has rollout.prompts_per_step and "
-        "minibatch_size.",
+        description="Records per optimizer step (rankings for "
+        f"{in_words(RANKING_METHODS, 'and')}). Not allowed in policy_gradient, which has "
+        "rollout.prompts_per_step and minibatch_size.",
     )
     micro_batch_tokens: int = Field(
         4096,

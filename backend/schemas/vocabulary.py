@@ -4,6 +4,7 @@ Every other module imports these; this module imports nothing of ours. Members a
 strings.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
@@ -133,6 +134,12 @@ class Method(StrEnum):
     EVALUATE = "evaluate"
 
 
+# They learn from rankings, which are what a step of theirs takes.
+RANKING_METHODS = (Method.REWARD_MODEL, Method.DPO)
+# They compare the policy with itself or with its start, from which dropout would make it differ.
+METHODS_WITHOUT_DROPOUT = (Method.POLICY_GRADIENT, Method.DPO)
+
+
 class Records(StrEnum):
     """What a run leaves that makes no model: responses to rank, or numbers alone."""
 
@@ -171,6 +178,17 @@ DISCOUNTED_ESTIMATORS = frozenset({Estimator.REINFORCE_PP, Estimator.PPO})
 CRITIC_ESTIMATORS = frozenset({Estimator.PPO})
 # They sample one response more to each prompt, greedily; its reward is the baseline.
 GREEDY_ESTIMATORS = frozenset({Estimator.REMAX})
+
+
+def estimators_in_words(which: frozenset[Estimator]) -> str:
+    """Name these estimators in a sentence: rloo, grpo or dr_grpo."""
+    return in_words((one for one in Estimator if one in which), "or")
+
+
+def in_words(names: Iterable[str], joint: str) -> str:
+    """Name several things in a sentence, as in: sft, dpo and generate."""
+    *before, last = names
+    return f"{', '.join(before)} {joint} {last}" if before else f"{last}"
 
 
 class ReviewReason(StrEnum):
