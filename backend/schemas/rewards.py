@@ -62,9 +62,9 @@ class RewardTerm(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     # Whether it compares responses with the reference of their prompt.
-    needs_reference: ClassVar[bool] = False
+    needs_reference: ClassVar[bool]
     # Whether every score lies between 0 and 1, whatever the response.
-    is_share: ClassVar[bool] = False
+    is_share: ClassVar[bool]
 
     weight: float = Field(
         1.0, ge=-1000, le=1000, description="Weight of this term in the reward sum."
@@ -79,9 +79,19 @@ class RewardTerm(BaseModel):
         "default its kind.",
     )
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        # With a default, one that nobody had thought of would have wrong intervals.
+        for flag in ("needs_reference", "is_share"):
+            if not hasattr(cls, flag):
+                raise TypeError(f"{cls.__name__} does not say {flag}; set it to True or False")
+
 
 class ModelReward(RewardTerm):
     """The score of a trained reward model, read at the last token of prompt and response."""
+
+    needs_reference: ClassVar[bool] = False
+    is_share: ClassVar[bool] = False
 
     kind: Literal["model"] = "model"
     model: Annotated[Reference, PointsTo(ModelKind.REWARD_MODEL)] = Field(
@@ -92,6 +102,7 @@ class ModelReward(RewardTerm):
 class ProcessReward(RewardTerm):
     """The probability (0 to 1) that the steps are right, by a trained process reward model."""
 
+    needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
 
     kind: Literal["process"] = "process"
@@ -108,6 +119,7 @@ class ProcessReward(RewardTerm):
 class LengthReward(RewardTerm):
     """1 if the response has low to high words; falls linearly to 0 at 0 and at 2 x high words."""
 
+    needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
 
     kind: Literal["length"] = "length"
@@ -127,6 +139,7 @@ class LengthReward(RewardTerm):
 class RegexReward(RewardTerm):
     """1 where the pattern is found in the response, else 0; each search has a time limit."""
 
+    needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
 
     kind: Literal["regex"] = "regex"
@@ -188,6 +201,7 @@ def _code_of(token: str) -> int:
 class FinishedReward(RewardTerm):
     """1 where the response ended by itself, 0 where the token limit cut it."""
 
+    needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
 
     kind: Literal["finished"] = "finished"
@@ -196,6 +210,7 @@ class FinishedReward(RewardTerm):
 class KnightsReward(RewardTerm):
     """1 if every role in a puzzle of Knights and Knaves is named correctly, else 0."""
 
+    needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
 
     kind: Literal["knights"] = "knights"
@@ -233,6 +248,7 @@ class MathReward(RewardTerm):
 class FormatReward(RewardTerm):
     """1 if the response consists of the tags, in their order, and nothing else; otherwise 0."""
 
+    needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
 
     kind: Literal["format"] = "format"
@@ -288,6 +304,7 @@ class SetMatchReward(RewardTerm):
 class LanguageReward(RewardTerm):
     """The share of words in the language wanted (R1's language consistency); 0 for no text."""
 
+    needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
 
     kind: Literal["language"] = "language"
@@ -299,6 +316,7 @@ class LanguageReward(RewardTerm):
 class RepetitionReward(RewardTerm):
     """The share of word sequences that are new: 1 = none repeated, near 0 = a loop; 0 if empty."""
 
+    needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
 
     kind: Literal["repetition"] = "repetition"
@@ -308,11 +326,17 @@ class RepetitionReward(RewardTerm):
 class SentimentReward(RewardTerm):
     """VADER's sentiment of an English response, from -1 (negative) to 1 (positive)."""
 
+    needs_reference: ClassVar[bool] = False
+    is_share: ClassVar[bool] = False
+
     kind: Literal["sentiment"] = "sentiment"
 
 
 class FunctionReward(RewardTerm):
     """The score of an operator's Python function that PODIUM_REWARD_FUNCTIONS names."""
+
+    needs_reference: ClassVar[bool] = False
+    is_share: ClassVar[bool] = False
 
     kind: Literal["function"] = "function"
     function: str = Field(

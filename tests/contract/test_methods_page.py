@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from backend.schemas.methods import METHODS
 from backend.schemas.references import Reference
+from backend.schemas.rewards import REWARD_TERMS
 from backend.schemas.sections import Common
 from backend.schemas.vocabulary import Estimator
 
@@ -120,6 +121,16 @@ def test_every_estimator_has_its_equation_source_differences_and_what_is_healthy
     assert "\n| differs from | how |\n" in text
     assert "\nHealthy: " in text
     assert f"[`{estimator}`](#{estimator})" in parts[0]
+
+
+def test_the_table_of_terms_says_which_give_shares_and_which_need_a_reference() -> None:
+    found = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \| ([^|]*) \|$", SECTIONS["Rewards"], re.M)
+
+    assert [kind for kind, _, _ in found if kind in REWARD_TERMS] == list(REWARD_TERMS)
+    for kind, scores, judges in found:
+        term = REWARD_TERMS[kind]
+        assert (scores == "0 to 1") == term.is_share, kind
+        assert ("by the `reference`" in judges) == term.needs_reference, kind
 
 
 def test_the_names_of_trl_are_those_of_the_trl_that_is_installed() -> None:

@@ -14,7 +14,7 @@ from backend.schemas.methods import METHODS, SAMPLERS
 from backend.schemas.metrics.registry import metrics_of
 from backend.schemas.model_folder.reward_card import SAID_OF
 from backend.schemas.references import wanted
-from backend.schemas.rewards import RESERVED_NAMES, REWARD_TERMS
+from backend.schemas.rewards import RESERVED_NAMES, REWARD_TERMS, RewardTerm
 from backend.schemas.training import RunConfig, TrainingConfig
 from backend.schemas.vocabulary import Method, ModelKind
 from worker.trainer.__main__ import loop_of
@@ -111,3 +111,12 @@ def test_the_card_of_a_reward_model_names_the_method_that_trains_it() -> None:
     }
 
     assert trained == SAID_OF
+
+
+@pytest.mark.parametrize("flag", ["needs_reference", "is_share"])
+def test_a_reward_that_leaves_a_decision_open_is_refused(flag: str) -> None:
+    others = {"needs_reference": False, "is_share": False, "__module__": __name__}
+    del others[flag]
+
+    with pytest.raises(TypeError, match=f"Forgetful does not say {flag}; set it"):
+        type("Forgetful", (RewardTerm,), others)
