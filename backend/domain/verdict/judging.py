@@ -1,57 +1,34 @@
-"""Which rules judge the runs of which method, and the metrics that they look at."""
+"""Which rule judges the runs of which method."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from backend.domain.verdict import learners, samplers, win_rate
 from backend.domain.verdict.evidence import Evidence, Resume
 from backend.domain.verdict.policy import rules
+from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import output_sentence
 from backend.schemas.metrics.registry import metric_of
 from backend.schemas.metrics.verdicts import Gauge, Happening, RunVerdict
 from backend.schemas.vocabulary import Method, VerdictKind
 
-_RULES: Mapping[Method, Callable[[Evidence], RunVerdict]] = {
-    Method.SFT: learners.sft,
-    Method.REWARD_MODEL: learners.reward_model,
-    Method.PROCESS_REWARD_MODEL: learners.process_reward_model,
-    Method.DPO: learners.dpo,
-    Method.POLICY_GRADIENT: rules.judge,
-    Method.GENERATE: samplers.generate,
-    Method.EVALUATE: samplers.evaluate,
+RULES: Mapping[Method, Rule] = {
+    **learners.RULES,
+    Method.POLICY_GRADIENT: rules.RULE,
+    **samplers.RULES,
 }
 
 # Attempts that are told one by one.
 MOST_RESUMES = 5
 
-# Evaluations, which belong to the verdict of any method.
-PREFIXES = ("eval/", "gold/", "kl/exact")
-_NAMES = frozenset(
-    {
-        "accuracy",
-        "entropy",
-        "grad_norm",
-        "group/zero_std_fraction",
-        "kl/response",
-        "kl/token",
-        "length/mean",
-        "loss",
-        "reward/mean",
-        "reward/raw_mean",
-        "truncated_fraction",
-    }
-)
-
 
 def is_looked_at(name: str, method: Method) -> bool:
     """Whether a verdict on a run of this method looks at a metric."""
-    is_term = method == Method.GENERATE and name.startswith("reward/")
-    is_part = name.startswith("eval/") and "." in name.rpartition("/")[2]  # of a breakdown
-    return name in _NAMES or is_term or (name.startswith(PREFIXES) and not is_part)
+    return RULES.get(method, _NO_RULE).looks_at(name)
 
 
 def judge(method: Method, evidence: Evidence) -> RunVerdict:
     """The verdict on a run, its gauges called what the registry of metrics calls them."""
-    found = win_rate.named(_RULES.get(method, _unjudged)(evidence), evidence)
+    found = win_rate.named(RULES.get(method, _NO_RULE).verdict(evidence), evidence)
     happened = [*found.happened, *_resumed(evidence.resumes)]
     told = {
         "gauges": [_named(method, one) for one in found.gauges],
@@ -73,6 +50,9 @@ def _unjudged(evidence: Evidence) -> RunVerdict:
         shipped_step=evidence.shipped_step,
         happened=[],
     )
+
+
+_NO_RULE = Rule(_unjudged)
 
 
 def _resumed(resumes: Sequence[Resume]) -> Iterator[Happening]:

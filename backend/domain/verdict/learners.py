@@ -3,12 +3,13 @@
 Held-out records decide, as everywhere. Called by `backend.domain.verdict.judging`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from backend.domain.verdict import calibration, divergence
 from backend.domain.verdict.evidence import Change, Estimate, Evidence, change, z_of_best
 from backend.domain.verdict.measured import LAST_PART, SHARES, Judged, gauge
+from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import (
     EVALUATE_OFTEN,
     HOLD_OUT,
@@ -21,6 +22,7 @@ from backend.domain.verdict.words import (
 )
 from backend.plural import plural
 from backend.schemas.metrics.verdicts import Gauge, Happening, Level, RunVerdict, Span
+from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
 from intervals.interval import Z95
 
@@ -203,6 +205,17 @@ def dpo(evidence: Evidence) -> RunVerdict:
     sentence = "It prefers the winners, but they became less likely, too."
     reason = f"{found.sentence} The winners' implicit reward is {shown(chosen)}. {found.reason}"
     return found.model_copy(update={"level": "warn", "sentence": sentence, "reason": reason})
+
+
+# What every step measures, whatever else: without it no step has ended.
+_OF_STEPS = ("loss", "grad_norm")
+
+RULES: Mapping[Method, Rule] = {
+    Method.SFT: Rule(sft, reads=_OF_STEPS),
+    Method.REWARD_MODEL: Rule(reward_model, reads=(*_OF_STEPS, "accuracy")),
+    Method.PROCESS_REWARD_MODEL: Rule(process_reward_model, reads=_OF_STEPS),
+    Method.DPO: Rule(dpo, reads=_OF_STEPS),
+}
 
 
 def has_turned(losses: Sequence[Estimate]) -> bool:

@@ -3,14 +3,17 @@
 Called by `backend.domain.verdict.judging`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from backend.domain.verdict.evidence import Estimate, Evidence
 from backend.domain.verdict.measured import SHARES, Judged, gauge
 from backend.domain.verdict.proxy import learned
+from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import percent, unscored_sentence, with_interval
 from backend.schemas.metrics.verdicts import Gauge, Level, RunVerdict, Span
 from backend.schemas.rewards import RESERVED_ENDS
+from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
 
 _EVEN = 0.5
@@ -149,6 +152,12 @@ def generate(evidence: Evidence) -> RunVerdict:
         reason = "Annotators would rank incomplete responses: raise `rollout.max_new_tokens`."
         return _verdict(Kind.TRUNCATED, "warn", sentence, reason, gauges)
     return _verdict(Kind.MEASURED, "none", sentence, "", gauges)
+
+
+RULES: Mapping[Method, Rule] = {
+    Method.GENERATE: Rule(generate, reads=("length/mean", "truncated_fraction", "reward/")),
+    Method.EVALUATE: Rule(evaluate),
+}
 
 
 def _nothing(evidence: Evidence, gauges: list[Gauge]) -> RunVerdict:

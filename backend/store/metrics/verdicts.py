@@ -17,7 +17,8 @@ from backend.domain.dotted_path import value_at
 from backend.domain.run_state import ENDED
 from backend.domain.verdict import gold, win_rate
 from backend.domain.verdict.evidence import Evidence, Point, Resume, Sides
-from backend.domain.verdict.judging import PREFIXES, is_looked_at, judge
+from backend.domain.verdict.judging import is_looked_at, judge
+from backend.domain.verdict.rule import PREFIXES
 from backend.schemas.metrics.curves import Series
 from backend.schemas.metrics.verdicts import RunVerdictAnswer
 from backend.schemas.references import DATA

@@ -22,6 +22,7 @@ from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.policy import gauges, output
 from backend.domain.verdict.policy.signs import Signs
 from backend.domain.verdict.proxy import PROXY
+from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import (
     EVALUATE_OFTEN,
     HOLD_OUT,
@@ -50,6 +51,21 @@ _LEAST_FALL = 0.2
 def judge(evidence: Evidence) -> RunVerdict:
     """The verdict on a policy."""
     return _Policy(evidence).verdict()
+
+
+RULE = Rule(
+    judge,
+    reads=(
+        "entropy",
+        "group/zero_std_fraction",
+        "kl/response",
+        "kl/token",
+        "length/mean",
+        "reward/mean",
+        "reward/raw_mean",
+        "truncated_fraction",
+    ),
+)
 
 
 def _called(metric: str) -> str:
