@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from backend.schemas.references import PointsTo, Reference
+from backend.schemas.references import PointsTo, Reference, wanted
 from backend.schemas.sections import when_absent
 from backend.schemas.vocabulary import ModelKind
 
@@ -367,6 +367,17 @@ AnyRewardTerm = Annotated[
 REWARD_TERMS: Mapping[str, type[RewardTerm]] = {
     variant.model_fields["kind"].default: variant
     for variant in get_args(get_args(AnyRewardTerm)[0])
+}
+
+
+def _models_of(term: type[RewardTerm]) -> tuple[str, ...]:
+    wants = wanted(term).items()
+    return tuple(path for path, one in wants if isinstance(one.kind, ModelKind))
+
+
+# The terms whose score a trained model gives, which can be wrong, and where each names its model.
+LEARNED_TERMS: Mapping[str, tuple[str, ...]] = {
+    kind: models for kind, term in REWARD_TERMS.items() if (models := _models_of(term))
 }
 
 

@@ -1,13 +1,15 @@
 """The tables of docs/methods.md say of every metric what the registry says, and nothing else."""
 
 import re
+from collections import defaultdict
 
 import pytest
+from pydantic import ValidationError
 
 from backend.schemas.methods import SAMPLERS
 from backend.schemas.metrics import every_method
 from backend.schemas.metrics.curves import METRIC_NAME
-from backend.schemas.metrics.metric import Group, Metric
+from backend.schemas.metrics.metric import SHARE, Group, Metric
 from backend.schemas.metrics.registry import OWN, metrics_of
 from backend.schemas.vocabulary import Method
 from tests.contract.test_methods_page import SECTIONS, SHARED
@@ -68,3 +70,22 @@ def test_what_is_measured_on_held_out_data_or_outside_is_an_evaluation(method: M
         is_told = re.match(r"(eval|gold|outside)/|kl/exact$", metric.name) is not None
         is_single = method in SAMPLERS and metric.group != Group.SYSTEM
         assert metric.is_evaluation == (is_told or is_single), metric.name
+
+
+def test_an_evaluation_that_does_not_say_which_values_are_better_is_refused() -> None:
+    said = Metric(
+        name="perplexity", group=Group.EVALUATION, title="P", what="It.", healthy="Falls."
+    )
+
+    with pytest.raises(ValidationError, match="set direction to higher, lower or none"):
+        Metric(**dict(said) | {"is_evaluation": True})
+
+
+def test_a_metric_of_several_methods_is_a_share_and_better_the_same_way_in_all() -> None:
+    """Compare, tables and filters look it up by its name alone."""
+    found: defaultdict[str, set[tuple[str | None, bool]]] = defaultdict(set)
+    for metrics in OWN.values():
+        for metric in metrics:
+            found[metric.name].add((metric.direction, metric.unit == SHARE))
+
+    assert {name: said for name, said in found.items() if len(said) > 1} == {}

@@ -2,22 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from backend.domain.direction import is_lower_better
 from backend.domain.results.estimates import gain_of, mean_of, minus, together
 from backend.domain.results.measurements import Chosen, MeasuredRun, PromptSet, Reading
 from backend.domain.results.rows import Row
 from backend.domain.seeds.best import best_of
 from backend.domain.seeds.ends import Steps, why_open
 from backend.domain.seeds.shares import is_share, possible
+from backend.schemas.metrics.metric import Direction
 from backend.schemas.metrics.results import ResultsCell, ResultsChange, ResultsPoint
 from backend.schemas.metrics.verdicts import Span
 
 Part = tuple[PromptSet, str]
-Direction = Literal["higher", "lower", "none"]
 
-_NEITHER = ("length", "length_right", "length_wrong", "truncated_fraction")
 # Measured response by response against the baseline of the same draw.
 _PAIRED = {"pass@1": "pass_gain", "reward": "gain"}
 
@@ -58,14 +55,6 @@ class Measured:
         if measurement is None or not start or measurement.baseline != start:
             return None
         return measurement.readings.get(_PAIRED[parts[0][1]])
-
-
-def direction_of(measure: str) -> Direction:
-    """Which way a measure is better; `pass@1/people.3` is as `pass@1`."""
-    name = measure.removeprefix("eval/").partition("/")[0]
-    if name in _NEITHER or measure.startswith(("kl/", "length/")):
-        return "none"
-    return "lower" if is_lower_better(measure) else "higher"
 
 
 def column_of_cells(

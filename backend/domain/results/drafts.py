@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from backend.domain.results.cells import Direction, Measured, Part, direction_of
+from backend.domain.direction import direction_of
+from backend.domain.results.cells import Measured, Part
 from backend.domain.results.measurements import ITSELF, Measurement, PromptSet
 from backend.domain.results.rows import Row
 from backend.domain.results.words import sampling_of
 from backend.domain.seeds.measures import measured_apart
 from backend.domain.verdict.gold import HELD_OUT, gold_metrics
+from backend.schemas.metrics.metric import Direction
 from backend.schemas.metrics.registry import metric_of
 from backend.schemas.metrics.results import TableKind
 from backend.schemas.vocabulary import Method

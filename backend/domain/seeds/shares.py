@@ -3,30 +3,21 @@
 Called wherever seeds are put together: tables of results, groups of seeds, bands. Pure.
 """
 
-import re
-
+from backend.schemas.metrics.metric import SHARE
+from backend.schemas.metrics.registry import measure_of
 from backend.schemas.metrics.verdicts import Span
-
-_SHARE = re.compile(
-    r"(?:pass|maj|bon)@[1-9][0-9]*|pass_rate|coverage|distinct|distinct_2|win_rate|win_rate_lc|"
-    r"accuracy|accuracy_(?:longer|shorter|right|wrong)|longer_won|(?:\w+_)?fraction"
-)
 
 
 def is_share(metric: str) -> bool:
     """Whether a metric lies between 0 and 1, whole or as a part: `eval/ood/pass@1/people.3`.
 
-    What is attached (gold/NAME, outside/NAME) may have any scale, but for the win rate. A reward
-    term may be called like a share without being one.
+    That is what its unit in the registry of metrics says. What is attached (gold/NAME,
+    outside/NAME) may have any scale, but for the win rate.
     """
     if metric.startswith(("gold/", "outside/")):
         return metric == "gold/win_rate"
-    if metric.startswith("reward/"):
-        return metric.endswith("_coverage")
-    parts = metric.removeprefix("eval/").split("/")
-    if len(parts) > 1 and "." in parts[-1]:
-        parts.pop()
-    return parts[0] == "clip_fraction" or _SHARE.fullmatch(parts[-1]) is not None
+    known = measure_of(metric)
+    return known is not None and known.unit == SHARE
 
 
 def possible(interval: Span | None, metric: str | None) -> Span | None:

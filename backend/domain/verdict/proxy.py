@@ -7,18 +7,20 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from backend.domain.dotted_path import value_at
+from backend.schemas.rewards import LEARNED_TERMS
+
 PROXY = (
     "The reward model that trains the policy also judges it here: rank some of its responses, or "
     "attach an evaluation as gold/reward."
 )
-_LEARNED = ("model", "process")
 
 
 def learned(reward: Mapping[str, Any] | None) -> set[str]:
     """The trained models that give a part of a reward, each of which can be wrong."""
     terms = (reward or {}).get("terms") or []
     return {
-        json.dumps(term.get("model") or term.get("process_model"), sort_keys=True)
+        json.dumps(value_at(term, path), sort_keys=True)
         for term in terms
-        if term.get("kind") in _LEARNED
+        for path in LEARNED_TERMS.get(term.get("kind"), ())
     }

@@ -1,10 +1,15 @@
 """What is said of one metric, or of all whose names fit a pattern."""
 
 from enum import StrEnum
+from typing import Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from backend.schemas.paging import ApiAnswer
+
+Direction = Literal["higher", "lower", "none"]
+# The unit of what lies between 0 and 1.
+SHARE = "share"
 
 
 class Group(StrEnum):
@@ -36,8 +41,16 @@ class Metric(ApiAnswer):
     group: Group = Field(description="The heading of its chart.")
     title: str = Field(description="What people call it.")
     what: str = Field(description="What it is, in a sentence.")
-    unit: str = Field("", description="Such as nats per token; empty for a plain number.")
+    unit: str = Field(
+        "",
+        description="Such as nats per token; share: between 0 and 1; empty for a plain number.",
+    )
     healthy: str = Field(description="Which values or which course are good, and what others mean.")
+    direction: Direction | None = Field(
+        None,
+        description="Which values are better, where runs are compared by it; none: neither. Null: "
+        "they are not, or, of a pattern, it is as for the measure.",
+    )
     is_key: bool = Field(False, description="Whether its chart comes before all folded ones.")
     is_evaluation: bool = Field(
         False, description="Measured at single steps: drawn as markers and never smoothed."
@@ -45,3 +58,13 @@ class Metric(ApiAnswer):
     has_interval: bool = Field(
         False, description="Whether NAME_low and NAME_high are the ends of its 95 % interval."
     )
+
+    @model_validator(mode="after")
+    def _says_which_is_better(self) -> Self:
+        # Tables, Compare and filters would else call the highest perplexity the best.
+        if self.is_evaluation and self.direction is None and "{measure}" not in self.name:
+            raise ValueError(
+                f"the metric {self.name} is an evaluation and does not say which values are "
+                "better; set direction to higher, lower or none"
+            )
+        return self

@@ -12,6 +12,7 @@ _EVALUATION = (
         what="Mean reward of two responses to each held-out prompt, sampled with the same random "
         "numbers each time.",
         healthy="Rises; if `reward/mean` rises and this does not, the reward is over-optimized.",
+        direction="higher",
         is_key=True,
         is_evaluation=True,
         has_interval=True,
@@ -26,6 +27,7 @@ _EVALUATION = (
         unit="nats per response",
         healthy="Grows slowly; if it rises steeply with the reward, the policy probably exploits "
         "the reward.",
+        direction="none",
         is_key=True,
         is_evaluation=True,
         has_interval=True,
@@ -37,6 +39,7 @@ _EVALUATION = (
         what="Mean length of the held-out responses.",
         unit="tokens",
         healthy="Steady; if it drifts with the reward, the policy may exploit length.",
+        direction="none",
         is_key=True,
         is_evaluation=True,
         has_interval=True,
@@ -48,6 +51,7 @@ _EVALUATION = (
         what="`eval/reward` less beta times `kl/exact`: what training maximizes if it scales "
         "reward and KL alike.",
         healthy="Rises; the model of its best evaluation is the output.",
+        direction="higher",
         is_evaluation=True,
     ),
     Metric(
@@ -56,6 +60,7 @@ _EVALUATION = (
         title="Best step",
         what="Step of the evaluation with the best objective so far.",
         healthy="Near the newest step; if it is far behind, stop the run.",
+        direction="none",
         is_evaluation=True,
     ),
     Metric(
@@ -65,6 +70,7 @@ _EVALUATION = (
         what="Share of the held-out responses that the token limit cut.",
         unit="share",
         healthy="Steady and near 0.",
+        direction="none",
         is_evaluation=True,
         has_interval=True,
     ),
@@ -76,6 +82,7 @@ _EVALUATION = (
         "the others are left out of `eval/reward`.",
         unit="share",
         healthy="1; below 1 a term itself failed, and `eval/reward` may rise because it did.",
+        direction="higher",
         is_evaluation=True,
         has_interval=True,
     ),
@@ -86,6 +93,7 @@ _EVALUATION = (
         what="Mean log-probability of the held-out responses under the reference.",
         unit="nats per response",
         healthy="Falls as the KL grows.",
+        direction="none",
         is_evaluation=True,
         has_interval=True,
     ),
@@ -124,6 +132,7 @@ _REWARD = (
         title="Weighted sum",
         what="Mean weighted sum of the reward terms, before normalization and clip.",
         healthy="Rises.",
+        direction="higher",
     ),
     Metric(
         name="pass_rate",
@@ -142,6 +151,7 @@ _REWARD = (
         what="Mean score by one reward term, before its weight, over the responses that count and "
         "that it could score.",
         healthy="If one term rises at the cost of others, look at the samples.",
+        direction="higher",
     ),
     Metric(
         name="reward/greedy",
@@ -194,6 +204,7 @@ _KL = (
         unit="nats per response",
         healthy="Grows slowly; if it rises steeply with the reward, the policy probably exploits "
         "the reward.",
+        direction="none",
         is_key=True,
     ),
     Metric(
@@ -213,6 +224,7 @@ _KL = (
         what="Mean of k1 over the tokens of the step; needs `kl.coef` above 0.",
         unit="nats per token",
         healthy="Small and near `kl/k3`; if it stays below 0, sampler and trainer disagree.",
+        direction="none",
     ),
     Metric(
         name="kl/k3",
@@ -222,6 +234,7 @@ _KL = (
         "needs `kl.coef` above 0.",
         unit="nats per token",
         healthy="Small and near `kl/token`.",
+        direction="none",
     ),
     Metric(
         name="kl/coef",
@@ -229,6 +242,7 @@ _KL = (
         title="KL coefficient",
         what="The coefficient beta of the KL in this step.",
         healthy="Constant; with `kl.target` it settles.",
+        direction="none",
     ),
     Metric(
         name="logp_drift",
@@ -265,6 +279,7 @@ _RESPONSES = (
         what="Mean length of the responses of the step.",
         unit="tokens",
         healthy="Does not drift towards the limit or towards 0.",
+        direction="none",
         is_key=True,
     ),
     Metric(
@@ -274,6 +289,7 @@ _RESPONSES = (
         what="Share of the responses of the step that the token limit cut.",
         unit="share",
         healthy="Near 0 and not rising.",
+        direction="none",
         is_key=True,
     ),
     Metric(
@@ -283,6 +299,7 @@ _RESPONSES = (
         what="Length that 95 % of the responses of the step do not exceed.",
         unit="tokens",
         healthy="Below `rollout.max_new_tokens`.",
+        direction="none",
     ),
     Metric(
         name="tokens/sampled",
@@ -362,6 +379,7 @@ _UPDATES = (
         what="The policy loss, with its KL and entropy terms if it has any; the plain mean if a "
         "step has several updates.",
         healthy="Says little: near 0 if advantages are whitened. Look at `eval/reward`.",
+        direction="lower",
     ),
 )
 
@@ -380,6 +398,7 @@ _CRITIC = (
         title="Loss of the critic",
         what="The value loss L_V (ppo).",
         healthy="Falls.",
+        direction="lower",
     ),
     Metric(
         name="value/mean",

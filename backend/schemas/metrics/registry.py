@@ -46,6 +46,28 @@ def metric_of(method: Method, name: str) -> Metric | None:
     return None
 
 
+@cache
+def measure_of(name: str) -> Metric | None:
+    """What is said of a metric whichever method writes it.
+
+    Of a named set or of a part of it (`eval/ood/pass@1/people.3`), and of a measure without its
+    `eval/`, it is what is said of the measure. Results from outside have no such row.
+    """
+    parts = name.split("/")
+    if len(parts) > 1 and "." in parts[-1]:
+        parts.pop()
+    names = ("/".join(parts), f"eval/{parts[-1]}")
+    found = (
+        metric
+        for one in names
+        for method in Method
+        if (metric := metric_of(method, one)) is not None
+        and metric.group != Group.OUTSIDE
+        and "{measure}" not in metric.name
+    )
+    return next(found, None)
+
+
 def title_of(method: Method, name: str) -> str:
     """What people call a metric of this method; its name if nobody says."""
     known = metric_of(method, name)

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from backend.schemas.metrics.metric import Direction
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.paging import ApiAnswer
 
@@ -25,9 +26,7 @@ class ResultsColumn(ApiAnswer):
     name: str
     metric: str = Field(description="The metric of the measuring run, such as `eval/pass@1`.")
     unit: str = Field(description="Such as share or tokens; empty for a plain number.")
-    direction: Literal["higher", "lower", "none"] = Field(
-        description="Which is better; none = neither."
-    )
+    direction: Direction = Field(description="Which is better; none = neither.")
     is_mean: bool = Field(False, description="The mean of the other columns.")
     is_trained: bool = Field(
         False, description="On prompts that the runs were trained on, all of them or a part."

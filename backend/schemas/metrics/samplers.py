@@ -1,6 +1,8 @@
 """Metrics of the methods that train nothing: generate and evaluate. Each is written once."""
 
-from backend.schemas.metrics.metric import Group, Metric
+from backend.schemas.metrics.metric import Direction, Group, Metric
+from backend.schemas.rewards import LEARNED_TERMS
+from backend.schemas.vocabulary import in_words
 
 REWARD_TERM = Metric(
     name="reward/{term}",
@@ -9,6 +11,7 @@ REWARD_TERM = Metric(
     what="Mean score by one reward term, before its weight, over the responses that it could "
     "score.",
     healthy="Depends on the term.",
+    direction="higher",
     is_evaluation=True,
     has_interval=True,
 )
@@ -22,6 +25,7 @@ TERM_COVERAGE = Metric(
     unit="share",
     healthy="1; below 1 the term itself failed (time limit, missing reference, error): the samples "
     "say why.",
+    direction="higher",
     is_evaluation=True,
     has_interval=True,
 )
@@ -32,6 +36,7 @@ PASS_AT_1 = Metric(
     what="Share of the responses that are correct by all reward terms that judge it.",
     unit="share",
     healthy="Rises from one model to a better one.",
+    direction="higher",
     is_evaluation=True,
     has_interval=True,
 )
@@ -45,6 +50,7 @@ GENERATE = (
         "response; needs `reference`.",
         unit="nats per response",
         healthy="Small beside that of other runs with the same reward.",
+        direction="none",
         is_evaluation=True,
         has_interval=True,
     ),
@@ -55,6 +61,7 @@ GENERATE = (
         what="Mean log-probability of the responses under the reference.",
         unit="nats per response",
         healthy="Falls as the model leaves its reference.",
+        direction="none",
         is_evaluation=True,
         has_interval=True,
     ),
@@ -67,6 +74,7 @@ GENERATE = (
         title="Responses",
         what="How many responses were sampled.",
         healthy="Prompts times `samples_per_prompt`.",
+        direction="none",
         is_evaluation=True,
     ),
     Metric(
@@ -76,6 +84,7 @@ GENERATE = (
         what="Mean length of the responses.",
         unit="tokens",
         healthy="Well below `rollout.max_new_tokens`.",
+        direction="none",
         is_evaluation=True,
         has_interval=True,
     ),
@@ -86,13 +95,22 @@ GENERATE = (
         what="Share of the responses that the token limit cut.",
         unit="share",
         healthy="Near 0; otherwise annotators rank incomplete responses.",
+        direction="none",
         is_evaluation=True,
         has_interval=True,
     ),
 )
 
 
-def _evaluated(name: str, title: str, what: str, healthy: str, *, unit: str = "") -> Metric:
+def _evaluated(
+    name: str,
+    title: str,
+    what: str,
+    healthy: str,
+    *,
+    unit: str = "",
+    direction: Direction | None = None,
+) -> Metric:
     return Metric(
         name=name,
         group=Group.EVALUATION,
@@ -100,10 +118,13 @@ def _evaluated(name: str, title: str, what: str, healthy: str, *, unit: str = ""
         what=what,
         unit=unit,
         healthy=healthy,
+        direction=direction,
         is_evaluation=True,
         has_interval=True,
     )
 
+
+_LEARNED = in_words((f"`{kind}`" for kind in LEARNED_TERMS), "or")
 
 # Of a set of prompts, by evaluate and by the evaluations of policies.
 CORRECTNESS = (
@@ -114,6 +135,7 @@ CORRECTNESS = (
         "below it.",
         "Rises with k; if it is the same for every k, the responses hardly differ.",
         unit="share",
+        direction="higher",
     ),
     _evaluated(
         "eval/maj@{k}",
@@ -122,14 +144,16 @@ CORRECTNESS = (
         "term that reads an answer.",
         "Above pass@1: then the right answer is more frequent than any wrong one.",
         unit="share",
+        direction="higher",
     ),
     _evaluated(
         "eval/bon@{k}",
         "Best of {k}",
         "For k from 2 on: chance that the response that the reward model scores highest among k "
-        "passes; needs a `model` or `process` term.",
+        f"passes; needs a {_LEARNED} term.",
         "Rises with k towards pass@k; where it falls, the reward model is over-optimized.",
         unit="share",
+        direction="higher",
     ),
     _evaluated(
         "eval/score_per_token",
@@ -137,6 +161,7 @@ CORRECTNESS = (
         "Responses that passed per token of all responses.",
         "Rises; a longer way to the same score lowers it.",
         unit="per token",
+        direction="higher",
     ),
     _evaluated(
         "eval/length_right",
@@ -144,6 +169,7 @@ CORRECTNESS = (
         "Mean length of the responses that passed.",
         "Near `eval/length_wrong`.",
         unit="tokens",
+        direction="none",
     ),
     _evaluated(
         "eval/length_wrong",
@@ -151,6 +177,7 @@ CORRECTNESS = (
         "Mean length of the responses that did not pass.",
         "Near `eval/length_right`; far above it, the model does not come to an end.",
         unit="tokens",
+        direction="none",
     ),
 )
 
@@ -160,6 +187,7 @@ OF_A_SET = (
         "Reward",
         "Mean reward, after normalization and clip, as in the evaluations of a policy run.",
         "Above `baseline/reward`.",
+        direction="higher",
     ),
     _evaluated(
         "eval/length",
@@ -167,6 +195,7 @@ OF_A_SET = (
         "Mean length of the responses.",
         "Near `baseline/length`, unless longer answers are wanted.",
         unit="tokens",
+        direction="none",
     ),
     _evaluated(
         "eval/truncated_fraction",
@@ -174,6 +203,7 @@ OF_A_SET = (
         "Share of the responses that the token limit cut.",
         "Near 0; otherwise incomplete responses are scored.",
         unit="share",
+        direction="none",
     ),
     _evaluated(
         "eval/coverage",
@@ -181,6 +211,7 @@ OF_A_SET = (
         "Share of the responses that every reward term with a weight could score.",
         "1; below 1 a term itself failed: the samples say why.",
         unit="share",
+        direction="higher",
     ),
     _evaluated(
         "eval/distinct",
@@ -189,6 +220,7 @@ OF_A_SET = (
         "two responses to a prompt.",
         "Well above 1 / `samples_per_prompt`; as it falls, sampling more helps less.",
         unit="share",
+        direction="higher",
     ),
     _evaluated(
         "eval/distinct_2",
@@ -196,6 +228,7 @@ OF_A_SET = (
         "Different word bigrams in the responses to a prompt, divided by all of their bigrams.",
         "Steady; it falls as responses repeat themselves or each other.",
         unit="share",
+        direction="higher",
     ),
 )
 
@@ -233,6 +266,7 @@ EVALUATE = (
         "Speak of an improvement only if the lower end of its interval is above .5; if the length "
         "grew with it, look at `eval/win_rate_lc`.",
         unit="share",
+        direction="higher",
     ),
     _evaluated(
         "eval/win_rate_lc",
@@ -240,18 +274,21 @@ EVALUATE = (
         "The win rate that a logistic fit expects where both responses are equally long.",
         "Near `eval/win_rate`; far below it, the model wins by writing more.",
         unit="share",
+        direction="higher",
     ),
     _evaluated(
         "eval/gain",
         "Gain over the baseline",
         "Mean difference in reward from the baseline's response to the same prompt.",
         "The lower end of its interval is above 0.",
+        direction="higher",
     ),
     _evaluated(
         "eval/pass_gain",
         "Gain in pass@1",
         "pass@1 less that of the baseline, response by response of the same draw.",
         "The lower end of its interval is above 0.",
+        direction="higher",
     ),
     *OF_A_SET,
     *CORRECTNESS,
@@ -260,6 +297,7 @@ EVALUATE = (
         "Reward of the baseline",
         "Mean reward of the baseline's responses.",
         "Below `eval/reward`.",
+        direction="none",
     ),
     _evaluated(
         "baseline/length",
@@ -267,6 +305,7 @@ EVALUATE = (
         "Mean length of the baseline's responses.",
         "Near `eval/length`, unless longer answers are wanted.",
         unit="tokens",
+        direction="none",
     ),
     _evaluated(
         "eval/text_logp",
@@ -274,6 +313,7 @@ EVALUATE = (
         "Mean log-probability of the responses of `texts`.",
         "Near that of the model before training.",
         unit="nats per token",
+        direction="higher",
     ),
     _evaluated(
         "eval/text_change",
@@ -281,6 +321,7 @@ EVALUATE = (
         "`eval/text_logp` less that of the baseline.",
         "Near 0; far below, the model has forgotten.",
         unit="nats per token",
+        direction="higher",
     ),
     *PARTS,
     *NAMED_SETS,
@@ -296,6 +337,7 @@ EVALUATE = (
         title="Weighted sum",
         what="Mean weighted sum of the reward terms, before normalization and clip.",
         healthy="Depends on the terms.",
+        direction="higher",
         is_evaluation=True,
         has_interval=True,
     ),

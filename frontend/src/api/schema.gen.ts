@@ -2051,7 +2051,7 @@ export interface components {
             what: string;
             /**
              * Unit
-             * @description Such as nats per token; empty for a plain number.
+             * @description Such as nats per token; share: between 0 and 1; empty for a plain number.
              * @default
              */
             unit: string;
@@ -2060,6 +2060,11 @@ export interface components {
              * @description Which values or which course are good, and what others mean.
              */
             healthy: string;
+            /**
+             * Direction
+             * @description Which values are better, where runs are compared by it; none: neither. Null: they are not, or, of a pattern, it is as for the measure.
+             */
+            direction?: ("higher" | "lower" | "none") | null;
             /**
              * Is Key
              * @description Whether its chart comes before all folded ones.

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from backend.domain.direction import is_lower_better
+from backend.domain.direction import direction_of, is_lower_better
 from backend.domain.seeds.best import best_of
 
 
@@ -79,3 +79,11 @@ def test_less_is_better_of_losses_and_of_their_change() -> None:
     names = ["loss", "eval/loss", "eval/loss_change", "eval/calibration_error"]
     assert all(map(is_lower_better, names))
     assert not any(map(is_lower_better, ["eval/reward", "gold/loss", "loss/other"]))
+    assert all(map(is_lower_better, ["eval/ood/loss", "eval/loss/people.3", "outside/loss"]))
+
+
+def test_neither_more_nor_less_of_a_length_is_better() -> None:
+    names = ["eval/length", "length", "eval/ood/length_right", "length/mean", "kl/exact"]
+
+    assert {direction_of(name) for name in names} == {"none"}
+    assert direction_of("outside/length") == "higher"

@@ -32,9 +32,13 @@ PASSED = [0.9, 0.95, 0.995]
         ("eval/pass_gain", False),
         ("eval/length/source.accuracy", False),
         ("eval/reward", False),
+        ("eval/calibration_error", True),
+        ("system/gpu_busy/0", True),
+        ("eval/ood/score_per_token", False),
+        ("accuracy_of_nobody", False),
     ],
 )
-def test_shares_are_told_by_their_names(metric: str, *, found: bool) -> None:
+def test_shares_are_told_by_the_units_of_the_registry(metric: str, *, found: bool) -> None:
     assert is_share(metric) is found
 
 
