@@ -90,10 +90,16 @@ def test_the_first_commands_that_a_newcomer_copies_are_a_line_each() -> None:
     assert [line.split()[1] for line in lines] == ["demo", "test"]
 
 
-def test_the_first_page_names_every_method() -> None:
+def test_the_first_page_leads_to_a_table_of_every_method() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = (ROOT / "docs/methods.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    rows = [row for row in table.splitlines() if row.startswith("| [`")]
 
-    assert set(METHODS) <= set(re.findall(r"`(\w+)`", text))
+    assert "[docs/methods.md](docs/methods.md) lists every method" in " ".join(text.split())
+    assert rows == [
+        f"| [`{name}`](#{name}) | {spec.title} | {(spec.config.__doc__ or '').splitlines()[0]} |"
+        for name, spec in METHODS.items()
+    ]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -15,7 +15,15 @@ from backend.schemas.methods import METHODS
 from backend.schemas.references import Reference
 from backend.schemas.rewards import REWARD_TERMS
 from backend.schemas.sections import Common
-from backend.schemas.vocabulary import Estimator
+from backend.schemas.vocabulary import (
+    CRITIC_ESTIMATORS,
+    DISCOUNTED_ESTIMATORS,
+    GROUPED_ESTIMATORS,
+    METHODS_WITHOUT_DROPOUT,
+    WHITENED_ESTIMATORS,
+    Estimator,
+    in_words,
+)
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
 SECTIONS = {
@@ -120,7 +128,22 @@ def test_every_estimator_has_its_equation_source_differences_and_what_is_healthy
     assert re.search(r"arXiv \d{4}\.\d{5}", text)
     assert "\n| differs from | how |\n" in text
     assert "\nHealthy: " in text
-    assert f"[`{estimator}`](#{estimator})" in parts[0]
+    row = re.search(rf"^\| \[`{estimator}`\]\(#{estimator}\) \|.*$", parts[0], re.M)
+    assert row is not None
+    _, whitened, responses = row[0].strip("| ").rsplit(" | ", 2)
+    assert (whitened == "yes") == (estimator in WHITENED_ESTIMATORS)
+    assert (responses == "2 or more") == (estimator in GROUPED_ESTIMATORS)
+
+
+def test_the_page_names_the_methods_and_estimators_that_a_rule_is_true_of() -> None:
+    text = " ".join(PAGE.split())
+    without = in_words((f"`{one}`" for one in METHODS_WITHOUT_DROPOUT), "and")
+    discounted = [f"`{one}`" for one in Estimator if one in DISCOUNTED_ESTIMATORS]
+    critics = in_words((f"`{one}`" for one in Estimator if one in CRITIC_ESTIMATORS), "and")
+
+    assert f"**Dropout.** {without} train without any." in text
+    assert f"With `gae.gamma` below 1 ({in_words(discounted, 'and')} only)" in text
+    assert f"For all of them but {critics}, before whitening," in text
 
 
 def test_the_table_of_terms_says_which_give_shares_and_which_need_a_reference() -> None:
