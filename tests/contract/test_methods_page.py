@@ -173,3 +173,13 @@ def test_the_names_of_trl_are_those_of_the_trl_that_is_installed() -> None:
     ]
     # Of the trainer that TRL's are made from, as is the prefix eval_.
     assert unknown == ["grad_norm"]
+
+
+def test_the_places_to_change_exist() -> None:
+    """Each path of the section is one of the repository, from its top or below a folder named."""
+    root = Path(__file__).resolve().parents[2]
+    folders = [root, *(root / name for name in ("backend/schemas", "worker/trainer"))]
+    paths = re.findall(r"`([\w./]+(?:\.(?:py|ts|md)|/))`", SECTIONS["Adding a method or a reward"])
+
+    assert len(paths) > 15
+    assert [one for one in paths if not any((folder / one).exists() for folder in folders)] == []

@@ -1,6 +1,9 @@
-"""Metrics of the methods that train on records: sft, reward models and dpo."""
+"""Metrics of the methods that train on records."""
+
+from collections.abc import Mapping
 
 from backend.schemas.metrics.metric import Group, Metric
+from backend.schemas.vocabulary import Method
 
 HELDOUT_PROMPTS = Metric(
     name="eval/prompts",
@@ -428,3 +431,10 @@ DPO = (
         is_key=True,
     ),
 )
+
+OWN: Mapping[Method, tuple[Metric, ...]] = {
+    Method.SFT: SFT,
+    Method.REWARD_MODEL: REWARD_MODEL,
+    Method.PROCESS_REWARD_MODEL: PROCESS_REWARD_MODEL,
+    Method.DPO: DPO,
+}

@@ -15,13 +15,9 @@ from backend.schemas.metrics.policy_gradient import POLICY_GRADIENT
 from backend.schemas.vocabulary import Method
 
 OWN: Mapping[Method, tuple[Metric, ...]] = {
-    Method.SFT: learners.SFT,
-    Method.REWARD_MODEL: learners.REWARD_MODEL,
-    Method.PROCESS_REWARD_MODEL: learners.PROCESS_REWARD_MODEL,
-    Method.DPO: learners.DPO,
+    **learners.OWN,
     Method.POLICY_GRADIENT: POLICY_GRADIENT,
-    Method.GENERATE: samplers.GENERATE,
-    Method.EVALUATE: samplers.EVALUATE,
+    **samplers.OWN,
 }
 
 

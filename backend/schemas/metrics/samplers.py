@@ -1,8 +1,10 @@
-"""Metrics of the methods that train nothing: generate and evaluate. Each is written once."""
+"""Metrics of the methods that train nothing. Each is written once."""
+
+from collections.abc import Mapping
 
 from backend.schemas.metrics.metric import Direction, Group, Metric
 from backend.schemas.rewards import LEARNED_TERMS
-from backend.schemas.vocabulary import in_words
+from backend.schemas.vocabulary import Method, in_words
 
 REWARD_TERM = Metric(
     name="reward/{term}",
@@ -344,3 +346,8 @@ EVALUATE = (
     TERM_COVERAGE,
     REWARD_TERM,
 )
+
+OWN: Mapping[Method, tuple[Metric, ...]] = {
+    Method.GENERATE: GENERATE,
+    Method.EVALUATE: EVALUATE,
+}

@@ -1,7 +1,7 @@
 """Rankings as the trainer reads them: judgments with the responses as token ids.
 
-Read by reward_model and dpo, both of which train all pairs of a ranking together from one forward
-per response. Knows nothing of models.
+Read by the methods that learn from rankings, which train all pairs of a ranking together from one
+forward per response. Knows nothing of models.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """How well scores agree with rankings: accuracy, margin and their interval by prompt.
 
-Used by reward_model, whose scores are its own, and by dpo, whose scores are implicit rewards. Axes:
-K responses of a ranking, E pairs of them.
+Used by the methods that learn from rankings, whatever their scores are: those of a head, or
+implicit rewards. Axes: K responses of a ranking, E pairs of them.
 """
 
 from collections.abc import Sequence

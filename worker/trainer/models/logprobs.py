@@ -1,8 +1,8 @@
 """Log-probabilities of response tokens under a model, without ever holding B x T x V numbers.
 
-Used by sft, dpo, policy_gradient and evaluations. The body runs over whole rows; the head runs
-over action positions only, a part of the vocabulary at a time. Axes: B rows, T tokens, N action
-tokens in row order, V vocabulary, C tokens of one part of it.
+Used by the methods that train a language model, and by evaluations. The body runs over whole rows;
+the head runs over action positions only, a part of the vocabulary at a time. Axes: B rows, T
+tokens, N action tokens in row order, V vocabulary, C tokens of one part of it.
 """
 
 from collections.abc import Iterator
