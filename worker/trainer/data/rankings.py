@@ -74,6 +74,23 @@ def read_rankings(
     return sides[Split.TRAIN], sides[Split.HELDOUT]
 
 
+def with_strict_pairs(
+    sides: tuple[list[Ranking], list[Ranking]],
+) -> tuple[list[Ranking], list[Ranking]]:
+    """The rankings of both splits that place one response above another.
+
+    Raises DataError if the train split has none.
+    """
+    train_set, heldout = ([r for r in side if r.strict_pairs()[0]] for side in sides)
+    if not train_set:
+        raise DataError(
+            "no ranking in the train split ranks one response above another (0 of "
+            f"{len(sides[0])}), so there is no pair to train on",
+            "Rank more comparisons into at least two tiers, then freeze a new snapshot.",
+        )
+    return train_set, heldout
+
+
 def group_rankings(rankings: Sequence[Ranking], *, budget: int) -> list[list[int]]:
     """Indices grouped for forwards of at most `budget` computed tokens, no ranking torn apart."""
     costs = [computed_tokens(ranking.responses) for ranking in rankings]

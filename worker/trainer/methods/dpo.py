@@ -19,9 +19,9 @@ from worker.trainer.data.rankings import (
     read_rankings,
     responses_of,
     sizes_of,
+    with_strict_pairs,
 )
 from worker.trainer.data.tokens import collate
-from worker.trainer.errors import DataError
 from worker.trainer.evaluation.heldout_loss import HeldoutLoss
 from worker.trainer.evaluation.rankings import RankingScores, heldout_metrics, judge, mean_of
 from worker.trainer.loop import HELDOUT_LOSS, Loop, batch_and_steps, descend, records_of_step
@@ -157,14 +157,7 @@ def _read(
         system=config.system,
         max_tokens=config.max_tokens,
     )
-    train_set, heldout = ([r for r in side if r.strict_pairs()[0]] for side in sides)
-    if not train_set:
-        raise DataError(
-            "no ranking in the train split ranks one response above another (0 of "
-            f"{len(sides[0])}), so there is no pair to train on",
-            "Rank more comparisons into at least two tiers, then freeze a new snapshot.",
-        )
-    return train_set, heldout
+    return with_strict_pairs(sides)
 
 
 def _load(run: Run, config: DpoConfig) -> PreTrainedModel:
