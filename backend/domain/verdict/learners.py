@@ -207,17 +207,6 @@ def dpo(evidence: Evidence) -> RunVerdict:
     return found.model_copy(update={"level": "warn", "sentence": sentence, "reason": reason})
 
 
-# What every step measures, whatever else: without it no step has ended.
-_OF_STEPS = ("loss", "grad_norm")
-
-RULES: Mapping[Method, Rule] = {
-    Method.SFT: Rule(sft, reads=_OF_STEPS),
-    Method.REWARD_MODEL: Rule(reward_model, reads=(*_OF_STEPS, "accuracy")),
-    Method.PROCESS_REWARD_MODEL: Rule(process_reward_model, reads=_OF_STEPS),
-    Method.DPO: Rule(dpo, reads=_OF_STEPS),
-}
-
-
 def has_turned(losses: Sequence[Estimate]) -> bool:
     """Whether a loss has clearly risen again, by at least a tenth of what it had fallen."""
     if len(losses) < 2:
@@ -357,3 +346,14 @@ def _best(best: Estimate, evidence: Evidence, metric: str | None) -> Happening:
 
 def _of(low: float, high: float) -> Span:
     return Span(low=low, high=high)
+
+
+# What every step measures, whatever else: without it no step has ended.
+_OF_STEPS = ("loss", "grad_norm")
+
+RULES: Mapping[Method, Rule] = {
+    Method.SFT: Rule(sft, reads=_OF_STEPS),
+    Method.REWARD_MODEL: Rule(reward_model, reads=(*_OF_STEPS, "accuracy")),
+    Method.PROCESS_REWARD_MODEL: Rule(process_reward_model, reads=_OF_STEPS),
+    Method.DPO: Rule(dpo, reads=_OF_STEPS),
+}

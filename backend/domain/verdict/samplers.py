@@ -154,12 +154,6 @@ def generate(evidence: Evidence) -> RunVerdict:
     return _verdict(Kind.MEASURED, "none", sentence, "", gauges)
 
 
-RULES: Mapping[Method, Rule] = {
-    Method.GENERATE: Rule(generate, reads=("length/mean", "truncated_fraction", "reward/")),
-    Method.EVALUATE: Rule(evaluate),
-}
-
-
 def _nothing(evidence: Evidence, gauges: list[Gauge]) -> RunVerdict:
     kind = Kind.UNJUDGED if evidence.is_over else Kind.WAITING
     sentence = "The run measured nothing." if evidence.is_over else "Nothing was measured yet."
@@ -200,3 +194,9 @@ def _verdict(
         shipped_step=None,
         happened=[],
     )
+
+
+RULES: Mapping[Method, Rule] = {
+    Method.GENERATE: Rule(generate, reads=("length/mean", "truncated_fraction", "reward/")),
+    Method.EVALUATE: Rule(evaluate),
+}
