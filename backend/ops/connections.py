@@ -8,6 +8,7 @@ import asyncio
 import json
 import logging
 import resource
+import select
 from collections import deque
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -192,6 +193,16 @@ def _slow_body(least: int) -> Refusal:
     )
 
 
+def _has_unread(transport: asyncio.Transport) -> bool:
+    """Whether bytes have come, or the end, that the loop has not read yet."""
+    own = transport.get_extra_info("socket")
+    if own is None or own.fileno() < 0:
+        return False
+    ready = select.poll()
+    ready.register(own.fileno(), select.POLLIN)
+    return bool(ready.poll(0))
+
+
 class Guarded(HttpToolsProtocol):
     """One connection; uvicorn's protocol, which waits for slow clients for ever, with deadlines.
 
@@ -271,6 +282,15 @@ class Guarded(HttpToolsProtocol):
             if self._n_idle_bytes > MOST_HEADER_BYTES:
                 self._end(_TOO_LONG)
         self._slow_down()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """No request came in time; one that lies unread has come, and is read next.
+
+        After a pause of the process the loop runs timers before it reads. The client could not know
+        whether a request that it had sent by then was answered.
+        """
+        if self.flow.read_paused or not _has_unread(self.transport):
+            super().timeout_keep_alive_handler()
 
     def on_message_begin(self) -> None:
         """The parser has met the first byte of a request."""

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import resource
+import select
 import socket
 import threading
 import time
@@ -166,6 +167,33 @@ def is_taken(connection: socket.socket, text: bytes) -> bool:
     except (BrokenPipeError, ConnectionResetError):
         return False
     return True
+
+
+def test_a_request_that_has_come_is_answered_though_the_time_for_it_is_over(
+    patient: Served,
+) -> None:
+    connection = patient.connect(WHOLE)
+    first = HTTPResponse(connection)
+    first.begin()
+    first.read()
+    (protocol,) = list(patient.guard._all)
+    own = protocol.transport.get_extra_info("socket")
+
+    def stand_still_until_it_is_late() -> None:
+        connection.sendall(WHOLE)
+        while not select.select([own.fileno()], [], [], 1)[0]:
+            pass
+        protocol.timeout_keep_alive_handler()
+
+    protocol.loop.call_soon_threadsafe(stand_still_until_it_is_late)
+    second = HTTPResponse(connection)
+    second.begin()
+    assert second.status == 200
+    second.read()
+    # One that sends nothing is closed.
+    protocol.loop.call_soon_threadsafe(protocol.timeout_keep_alive_handler)
+    assert is_ended(connection)
+    connection.close()
 
 
 def test_half_sent_headers_are_answered_with_408_and_closed(served: Served) -> None:
