@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from backend.errors import InvalidInput
 from backend.ops.listening import listen, reach_of, url_of
 from backend.settings import Settings
+from tests.loops import in_a_loop
 
 
 def settings(folder: Path, **given: object) -> Settings:
@@ -64,6 +64,5 @@ def test_what_is_written_is_sent_at_once(tmp_path: Path, host: str) -> None:
         server.close()
         return bool(is_set)
 
-    # In a thread of its own: the browser's tests may leave a running loop in this one.
-    with listen(settings(tmp_path, host=host)) as listener, ThreadPoolExecutor(1) as thread:
-        assert thread.submit(lambda: asyncio.run(sends_at_once(listener))).result()
+    with listen(settings(tmp_path, host=host)) as listener:
+        assert in_a_loop(sends_at_once(listener))

@@ -157,3 +157,17 @@ def test_every_folder_that_is_a_part_has_a_ladder_with_a_rung_for_each_module() 
     }
 
     assert parts - ladders == WITHOUT_LADDER
+
+
+def test_loops_of_tests_run_in_threads_of_their_own() -> None:
+    """The browser's tests leave a loop running in the thread of all tests of a process."""
+    begun = [
+        name
+        for name in SOURCES
+        if name.startswith("tests/")
+        and not name.startswith("tests/benchmarks/")
+        and name != "tests/loops.py"
+        and "asyncio.run(" in (ROOT / name).read_text().replace('"asyncio.run("', "")
+    ]
+
+    assert begun == [], "use tests.loops.in_a_loop instead of asyncio.run"

@@ -6,6 +6,7 @@ import pytest
 
 from backend.errors import Unavailable
 from backend.jobs.children import Child, Children
+from tests.loops import in_a_loop
 
 
 class Dead(Children):
@@ -28,7 +29,7 @@ def test_a_second_child_is_asked_only_for_what_is_wanted(is_wanted: bool, n_take
     children = Dead()
 
     with pytest.raises(Unavailable, match="did this job ended with signal SIGKILL"):
-        asyncio.run(children.ask({}, doing="did this job", is_wanted=lambda: is_wanted))
+        in_a_loop(children.ask({}, doing="did this job", is_wanted=lambda: is_wanted))
 
     assert children.n_taken == n_taken
 
@@ -51,6 +52,6 @@ def test_whoever_leaves_while_the_order_is_sent_kills_the_child(
         with pytest.raises(asyncio.CancelledError):
             await asked
 
-    asyncio.run(play())
+    in_a_loop(play())
 
     assert not taken[0].lives()
