@@ -48,8 +48,9 @@ class Metric(ApiAnswer):
     healthy: str = Field(description="Which values or which course are good, and what others mean.")
     direction: Direction | None = Field(
         None,
-        description="Which values are better, where runs are compared by it; none: neither. Null: "
-        "they are not, or, of a pattern, it is as for the measure.",
+        description="Which values are better, where runs are compared by it; none: neither, so "
+        "whoever orders by it takes the greatest first. Null: they are not, or, of a pattern, it "
+        "is as for the measure.",
     )
     is_key: bool = Field(False, description="Whether its chart comes before all folded ones.")
     is_evaluation: bool = Field(
@@ -61,7 +62,7 @@ class Metric(ApiAnswer):
 
     @model_validator(mode="after")
     def _says_which_is_better(self) -> Self:
-        # Tables, Compare and filters would else call the highest perplexity the best.
+        # Filters and `best.` would else call the highest perplexity the best.
         if self.is_evaluation and self.direction is None and "{measure}" not in self.name:
             raise ValueError(
                 f"the metric {self.name} is an evaluation and does not say which values are "

@@ -6,7 +6,7 @@ each, and a test compares it with what the trainer writes.
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from backend.schemas.methods import SAMPLERS
 from backend.schemas.metrics import every_method, learners, samplers
@@ -42,7 +42,8 @@ def metric_of(method: Method, name: str) -> Metric | None:
     return None
 
 
-@cache
+# Names come from requests, too.
+@lru_cache(maxsize=4096)
 def measure_of(name: str) -> Metric | None:
     """What is said of a metric whichever method writes it.
 

@@ -2062,7 +2062,7 @@ export interface components {
             healthy: string;
             /**
              * Direction
-             * @description Which values are better, where runs are compared by it; none: neither. Null: they are not, or, of a pattern, it is as for the measure.
+             * @description Which values are better, where runs are compared by it; none: neither, so whoever orders by it takes the greatest first. Null: they are not, or, of a pattern, it is as for the measure.
              */
             direction?: ("higher" | "lower" | "none") | null;
             /**
