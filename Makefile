@@ -37,10 +37,11 @@ paper: $(VENV)/.ready frontend/dist/.ready ## compare the estimators on puzzles,
 ##@ Prove
 .PHONY: test check bench chaos mutate
 test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## run every test: SQLite and PostgreSQL, files and Redis, Chromium (ARGS="-k NAME": some; JOBS=3: at once)
-	@status=0; \
-	$(NPM) run --silent test || { status=$$?; browser="the tests of frontend/ failed; see the beginning"; }; \
+	@log=$$(mktemp); $(NPM) run --silent test >"$$log" 2>&1 & browser=$$!; \
+	trap 'kill $$browser 2>/dev/null || true; rm -f "$$log"' EXIT; status=0; \
 	$(BIN)/python -m pytest --numprocesses=$(JOBS) --durations=10 --session-timeout=4500 $(ARGS) || status=$$?; \
-	test -z "$${browser:-}" || echo "$$browser" >&2; \
+	if wait $$browser; then tail -n 6 "$$log"; else \
+		status=$$?; cat "$$log"; echo "the tests of frontend/ failed; see above" >&2; fi; \
 	exit $$status
 
 check: check-python check-arrows check-rules check-web check-client check-migrations check-images ## run linters and type checks; check imports, rules, generated client, migrations and images

@@ -128,11 +128,14 @@ def wait_until(
 ) -> None:
     """Wait for a condition; with the end of the log if it does not come or the process ends."""
     deadline = time.monotonic() + timeout_s
+    pause_s = 0.01
     while not is_so():
         if time.monotonic() > deadline or (process is not None and process.poll() is not None):
             tail = log.read_text(errors="replace")[-4000:] if log else ""
             raise AssertionError(f"waited in vain until {what}\n{tail}")
-        time.sleep(0.02)
+        time.sleep(pause_s)
+        # Asking costs the processes that are waited for, above all where many are asked at once.
+        pause_s = min(1.2 * pause_s, 0.1)
 
 
 def answers(url: str) -> bool:

@@ -7,9 +7,11 @@ random numbers, environment, threads and end. Other tests start the same program
 their users do.
 """
 
+import io
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import forkserver, get_context
 from pathlib import Path
@@ -22,7 +24,8 @@ _CONTEXT = get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     ["worker.trainer.__main__", "celery.bin.celery", "celery.concurrency.thread", "worker.presence",
      "celery.apps.worker", "celery.app.log", "celery.loaders.app", "worker.sweeper", "worker.tasks",
-     "kombu.transport.filesystem", "psycopg", "redis", "backend.ops.serve"]
+     "kombu.transport.filesystem", "psycopg", "redis", "backend.ops.serve", "backend.cli",
+     "tests.frozen"]
 )  # fmt: skip
 # What the libraries read when they are loaded.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
@@ -30,7 +33,9 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 Main = Callable[[Sequence[str]], int]
 
 
-def _begin(main: Main, arguments: Sequence[str], environment: Mapping[str, str], log: str) -> None:
+def _begin(
+    main: Main, arguments: Sequence[str], environment: Mapping[str, str], log: str, stdin: str
+) -> None:
     """What the fork does."""
     os.setsid()
     os.environ.clear()
@@ -39,6 +44,7 @@ def _begin(main: Main, arguments: Sequence[str], environment: Mapping[str, str],
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(output, 1)
     os.dup2(output, 2)
+    sys.stdin = io.StringIO(stdin)
     raise SystemExit(main(arguments))
 
 
@@ -46,12 +52,18 @@ class WarmProcess:
     """A process at work, as much of `subprocess.Popen` as tests need."""
 
     def __init__(
-        self, main: Main, arguments: Sequence[str], environment: Mapping[str, str], log: Path
+        self,
+        main: Main,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        log: Path,
+        *,
+        stdin: str = "",
     ) -> None:
-        """Start it; it prints to `log`."""
+        """Start it; it prints to `log` and reads `stdin`."""
         self.log = log
         log.touch()
-        given = (main, arguments, dict(environment), str(log))
+        given = (main, arguments, dict(environment), str(log), stdin)
         self._process = _CONTEXT.Process(target=_begin, args=given)
         with patch.dict(os.environ, ENVIRONMENT):
             forkserver.ensure_running()

@@ -1,6 +1,9 @@
 """A data directory and a database, as the tests of the command line use them."""
 
 import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,8 +14,16 @@ from backend.store.db import Database
 from backend.store.tables.data import Project
 from tests import processes
 from tests.servers import postgres_programs
+from tests.warm import WarmProcess
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def _podium(arguments: Sequence[str]) -> int:
+    from backend.cli import main
+
+    sys.argv = [str(processes.BIN / "podium"), *arguments]
+    return main()
 
 
 @dataclass(frozen=True)
@@ -24,11 +35,23 @@ class Site:
     settings: dict[str, str]
 
     def podium(self, *arguments: str, stdin: str = "") -> tuple[int, str]:
-        """Exit code and everything said."""
-        env = processes.environment(self.data_dir, **self.settings)
-        env["PATH"] = f"{postgres_programs()}:{env['PATH']}"
-        done = processes.run(["podium", *arguments], env, stdin=stdin)
+        """Exit code and everything said.
+
+        The program begins with its libraries loaded; see `podium_by_command`.
+        """
+        with tempfile.NamedTemporaryFile() as said:
+            log = Path(said.name)
+            done = WarmProcess(_podium, arguments, self._environment(), log, stdin=stdin)
+            return done.wait(processes.PATIENCE_S), log.read_text()
+
+    def podium_by_command(self, *arguments: str, stdin: str = "") -> tuple[int, str]:
+        """The same as its users start it; each verb once, and whoever brings modules of its own."""
+        done = processes.run(["podium", *arguments], self._environment(), stdin=stdin)
         return done.returncode, done.stdout + done.stderr
+
+    def _environment(self) -> dict[str, str]:
+        env = processes.environment(self.data_dir, **self.settings)
+        return env | {"PATH": f"{postgres_programs()}:{env['PATH']}"}
 
     def add_project(self, name: str) -> str:
         """A row to find again."""

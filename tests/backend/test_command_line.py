@@ -56,7 +56,7 @@ def site(tmp_path: Path, sqlite_template: Path) -> Site:
 def test_migrate_says_the_revision_and_can_be_repeated(sites: tuple[Site, Site]) -> None:
     site, _ = sites
 
-    first, second = site.podium("migrate"), site.podium("migrate")
+    first, second = site.podium_by_command("migrate"), site.podium("migrate")
 
     assert first == second == (0, f"The schema is at revision {head_revision()}.\n")
 
@@ -69,9 +69,9 @@ def test_a_restored_backup_is_what_was_there(sites: tuple[Site, Site], tmp_path:
     (old.data_dir / "artifacts/models").mkdir(parents=True)
     (old.data_dir / "artifacts/models/weights").write_bytes(bytes(range(256)))
 
-    backed_up = old.podium("backup", str(tmp_path / "backup"))
+    backed_up = old.podium_by_command("backup", str(tmp_path / "backup"))
     old.add_project("Too late for the backup")
-    restored = new.podium("restore", str(tmp_path / "backup"))
+    restored = new.podium_by_command("restore", str(tmp_path / "backup"))
 
     assert (backed_up[0], restored[0]) == (0, 0), (backed_up, restored)
     assert new.project_names() == ["Short answers"]
@@ -100,7 +100,7 @@ def test_the_audit_log_of_a_restored_backup_is_checked_against_the_kept_hashes(
     old.podium("backup", str(tmp_path / "backup"))
     new.podium("restore", str(tmp_path / "backup"))
 
-    code, said = new.podium("audit", "verify")
+    code, said = new.podium_by_command("audit", "verify")
     assert code == 0, said
     assert "2 lines, checked against 2 hashes" in said
 
@@ -344,7 +344,7 @@ def add_archived_model(site: Site, *, artifact: str) -> Path:
 def test_prune_lists_asks_and_takes_no_for_an_answer(site: Site) -> None:
     folder = add_archived_model(site, artifact="old")
 
-    code, said = site.podium("prune", stdin="n\n")
+    code, said = site.podium_by_command("prune", stdin="n\n")
 
     assert code == 0
     assert "3.0 MB" in said
@@ -367,7 +367,7 @@ def test_prune_deletes_the_files_of_what_is_archived_and_nothing_else(site: Site
 def test_prune_without_a_terminal_deletes_nothing_unasked(site: Site) -> None:
     folder = add_archived_model(site, artifact="old")
 
-    code, said = site.podium("prune", stdin="")
+    code, said = site.podium_by_command("prune", stdin="")
 
     assert folder.exists()
     assert code == 1
@@ -443,14 +443,14 @@ def test_the_file_of_a_killed_server_is_not_believed_when_its_number_lives_again
     assert "server: not running" in site.podium("doctor")[1]
     assert "http://127.0.0.1:8000/sign-in#token=" in site.podium("sign-in")[1]
     with hold_data_dir(site.data_dir):
-        code, said = site.podium("up")
+        code, said = site.podium_by_command("up")
     assert code == 1
     assert f"the data directory {site.data_dir} is in use by another podium process" in said
 
 
 def test_wrong_usage_is_told_from_a_failure(site: Site) -> None:
-    assert site.podium("no-such-verb")[0] == 2
-    assert site.podium()[0] == 2
+    assert site.podium_by_command("no-such-verb")[0] == 2
+    assert site.podium_by_command()[0] == 2
 
 
 def test_a_wrong_setting_is_named_with_its_value(tmp_path: Path) -> None:
@@ -528,7 +528,7 @@ def test_doctor_looks_at_what_the_settings_name(site: Site, tmp_path: Path) -> N
         "PYTHONPATH": str(tmp_path),
     }
 
-    code, said = Site(site.data_dir, site.url, wrong).podium("doctor")
+    code, said = Site(site.data_dir, site.url, wrong).podium_by_command("doctor")
 
     assert code == 1
     assert f"BAD  artifact store: {tmp_path / 'none'} does not exist" in said

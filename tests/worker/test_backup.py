@@ -22,7 +22,7 @@ from backend.store.tables.metrics import MetricCurve
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Artifact, Run
 from tests import processes
-from tests.servers import postgres_programs
+from tests.backend.commanded_site import Site
 from tests.worker.floor import AT, Floor
 
 # Of another process: whether they answer the same is not ours to say.
@@ -44,11 +44,9 @@ def empty_url(store_url: str, tmp_path: Path, request: pytest.FixtureRequest) ->
 
 def podium(data_dir: Path, url: str, *arguments: str) -> str:
     """What a verb of the command line says; it must succeed."""
-    env = processes.environment(data_dir, PODIUM_DATABASE_URL=url)
-    env["PATH"] = f"{postgres_programs()}:{env['PATH']}"
-    done = processes.run(["podium", *arguments], env, timeout_s=180)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    code, said = Site(data_dir, url, {"PODIUM_DATABASE_URL": url}).podium(*arguments)
+    assert code == 0, said
+    return said
 
 
 @contextmanager
