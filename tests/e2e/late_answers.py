@@ -1,7 +1,8 @@
 """Answers that a test keeps back until somebody has done something else on the page."""
 
-from playwright.sync_api import APIResponse, Page, Request, Route
+from playwright.sync_api import APIResponse, Error, Page, Request, Route
 
+from tests.e2e.interception import intercept
 from tests.processes import wait_until
 
 # Until what an answer changes is drawn.
@@ -22,17 +23,21 @@ class LateAnswer:
         self._method = method
         self._kept: tuple[Route, APIResponse] | None = None
         self._is_taken = False
+        self._failure: Error | None = None
         self._under_way: set[Request] = set()
         page.on("request", lambda request: self._under_way.add(request))
         page.on("requestfinished", lambda request: self._under_way.discard(request))
         page.on("requestfailed", lambda request: self._under_way.discard(request))
-        page.route(address, self._take)
+        intercept(page, address, self._take)
 
     def _take(self, route: Route) -> None:
         if self._is_taken or not self._is_meant(route.request):
             return route.fallback()
         self._is_taken = True
-        self._kept = route, route.fetch()
+        try:
+            self._kept = route, route.fetch()
+        except Error as failure:  # Nobody hears of it otherwise.
+            self._failure = failure
         return None
 
     def _is_meant(self, request: Request) -> bool:
@@ -41,10 +46,13 @@ class LateAnswer:
 
     def wait(self) -> None:
         """Wait until the server has answered."""
-        wait_until(
-            lambda: self._page.evaluate("true") and self._kept is not None,
-            f"{self._address} is answered",
-        )
+        wait_until(self._is_answered, f"{self._address} is answered")
+
+    def _is_answered(self) -> bool:
+        self._page.evaluate("true")
+        if self._failure is not None:
+            raise self._failure
+        return self._kept is not None
 
     def come(self, *, is_last: bool = True) -> None:
         """Let the page have it; if it is the last, wait until all is done that follows."""

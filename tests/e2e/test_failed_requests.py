@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.conftest import OpenPage, forget
+from tests.e2e.interception import intercept
 from tests.e2e.workshop import Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -33,7 +34,7 @@ def test_the_pages_now_and_data_say_what_could_not_be_loaded(
     page = open_page(f"/projects/{project}/runs")
     expect(page).to_have_title("Runs · Podium")
     paths = re.compile(r"/api/v1/(runs\?.*state=failed|projects/\w+/(annotation|judgments/counts))")
-    page.route(paths, _refuse)
+    intercept(page, paths, _refuse)
 
     _open(page, "Now")
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenPage, forget
+from tests.e2e.interception import intercept
 from tests.e2e.test_late_answers import rank_it, ranking
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
@@ -65,7 +66,7 @@ def test_discard_leaves_the_focus_on_the_next_judgment_and_not_on_its_button(
 ) -> None:
     page, _ = ranking(workshop, open_page, "Focus on judgments", 3)
     refusal = {"title": "Closed", "status": 409, "detail": "the comparison is closed"}
-    page.route("**/judgment", lambda route: route.fulfill(status=409, json=refusal))
+    intercept(page, "**/judgment", lambda route: route.fulfill(status=409, json=refusal))
     notes = page.get_by_role("group", name="A judgment was rejected.")
     for count in (1, 2):
         rank_it(page)

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from backend.schemas.run_directory.events import MetricLine
 from tests.e2e.conftest import OpenPage, forget
+from tests.e2e.interception import intercept
 from tests.e2e.late_answers import TWO_FRAMES, LateAnswer
 from tests.e2e.test_pages import barriers
 from tests.e2e.test_rank import HELD, shown, wait_for_held, wait_for_judgments
@@ -67,7 +68,7 @@ def test_what_another_tab_has_discarded_is_taken_offline_once_like_the_others(
     """This tab was refused its judgment, and the server leases it still."""
     page, _ = ranking(workshop, open_page, "Discarded elsewhere", 3)
     refusal = {"title": "Closed", "status": 409, "detail": "the comparison is closed"}
-    page.route("**/judgment", lambda route: route.fulfill(status=409, json=refusal))
+    intercept(page, "**/judgment", lambda route: route.fulfill(status=409, json=refusal))
     rank_it(page)
     expect(page.get_by_text("A judgment was rejected.")).to_be_visible()
     other = page.context.new_page()
@@ -343,7 +344,7 @@ def test_a_revision_that_is_refused_is_told_so_with_the_reason(
 ) -> None:
     page, _ = judged(workshop, open_page, "Refused revision")
     refusal = {"title": "Closed", "status": 409, "detail": "the comparison is closed"}
-    page.route("**/judgment", lambda route: route.fulfill(status=409, json=refusal))
+    intercept(page, "**/judgment", lambda route: route.fulfill(status=409, json=refusal))
     page.keyboard.type("d1")
     page.keyboard.press("Enter")
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.e2e.conftest import OpenPage, forget
+from tests.e2e.interception import intercept
 from tests.e2e.late_answers import LateAnswer
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
@@ -128,7 +129,7 @@ def test_what_is_refused_after_its_editor_was_closed_is_told(
     page.get_by_role("button", name="Edit the name and tags of first").click()
     page.get_by_label("Name of first").fill("renamed")
     kept: list[Route] = []
-    page.route(f"**/runs/{first}", lambda route: kept.append(route))
+    intercept(page, f"**/runs/{first}", lambda route: kept.append(route))
     page.keyboard.press("Enter")
     wait_until(lambda: page.evaluate("true") and len(kept) > 0, "the change is sent")
     page.get_by_role("button", name="Edit the name and tags of second").click()
@@ -153,7 +154,7 @@ def test_trying_again_changes_the_runs_that_were_chosen(
     first, second = two_runs(workshop, project)
     page = open_page(f"/projects/{project}/runs")
     busy = {"title": "Busy", "status": 503, "detail": "the store is away"}
-    page.route("**/api/v1/runs", lambda route: route.fulfill(status=503, json=busy))
+    intercept(page, "**/api/v1/runs", lambda route: route.fulfill(status=503, json=busy))
     page.get_by_role("checkbox", name="Choose first").click()
     page.get_by_role("button", name="Tag…").click()
     dialog = page.get_by_role("dialog", name="Tag 1 run")
