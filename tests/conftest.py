@@ -20,6 +20,7 @@ from sqlalchemy import create_engine, text
 
 from backend.store.db import Database, SessionsOfARequest
 from tests import compiled, schedule, servers, visibility
+from tests.once import Once
 
 ROOT = Path(__file__).resolve().parents[1]
 _counter = itertools.count()
@@ -138,11 +139,22 @@ def redis_url(redis_databases: Iterator[str]) -> str:
 
 
 @pytest.fixture(scope="session")
-def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Folders that are made once for all processes of this run of the tests."""
+    own = tmp_path_factory.getbasetemp()
+    return Once((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "once")
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(once: Once) -> Path:
     """A migrated SQLite file to copy."""
-    path = tmp_path_factory.mktemp("template") / "podium.sqlite3"
-    migrate(f"sqlite:///{path}")
-    return path
+    name = "podium.sqlite3"
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        migrate(f"sqlite:///{folder / name}")
+
+    return once.folder("sqlite", make) / name
 
 
 @pytest.fixture(scope="session")

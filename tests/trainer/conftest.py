@@ -1,5 +1,6 @@
 """A tiny model, and a workshop that lays out run directories and runs the trainer in them."""
 
+import hashlib
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import torch
 from backend.schemas.methods import METHODS
 from backend.schemas.references import PointsTo
 from tests.least_config import least_config
+from tests.once import Once
 from tests.tiny_model import make_tiny_model
 from tests.trainer.warm import WarmTrainer
 from worker.trainer.__main__ import main
@@ -26,10 +28,10 @@ SYSTEM = "Be brief."
 
 
 @pytest.fixture(scope="session")
-def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_model(once: Once) -> Path:
     """Folder of a tiny chat model."""
     torch.set_num_threads(1)
-    return make_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
+    return once.folder("tiny", make_tiny_model)
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,31 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
     workshop = Workshop(tmp_path)
     yield workshop
     workshop.close()
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Runs that came to a good end, each made once for all tests that only read it."""
+
+    once: Once
+
+    def __call__(self, config: dict[str, Any]) -> Path:
+        """The directory of the run of this config; who changes anything there copies it first."""
+        text = json.dumps(config, sort_keys=True)
+        name = f"{config['method']}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+        def make(folder: Path) -> None:
+            workshop = Workshop(folder.parent)
+            report = workshop.run_here(workshop.lay_out(folder.name, config))
+            assert report["code"] == 0, report
+
+        return self.once.folder(name, make)
+
+
+@pytest.fixture(scope="session")
+def finished(once: Once) -> Finished:
+    """Gives the directory of a run that was made before, or makes it."""
+    return Finished(once)
 
 
 def command(run_dir: Path) -> Sequence[str]:

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
-from tests.trainer.conftest import SYSTEM, Workshop, lines, policy_gradient_config, series
+from tests.trainer.conftest import (
+    SYSTEM,
+    Finished,
+    Workshop,
+    lines,
+    policy_gradient_config,
+    series,
+)
 from worker.trainer.methods.policy_gradient.collector import Collector
 from worker.trainer.methods.policy_gradient.loop import PolicyGradient
 from worker.trainer.rewards.sampled_response import Grade, SampledResponse, measured
@@ -38,11 +45,11 @@ def parts(run_dir: Path, step: int) -> dict[str, Any]:
 
 
 def test_prompts_without_a_signal_are_replaced_by_the_next_ones(
-    workshop: Workshop, tiny_model: Path
+    tiny_model: Path, finished: Finished
 ) -> None:
     config = policy_gradient_config(tiny_model) | GROUPS
-    plain = run(workshop, "plain", config)
-    dynamic = run(workshop, "dynamic", config | {"dynamic_sampling": {"max_replacements": 64}})
+    plain = finished(config)
+    dynamic = finished(config | {"dynamic_sampling": {"max_replacements": 64}})
 
     assert series(plain, "group/zero_std_fraction")[1] > 0
     assert "group/replaced" not in lines(plain, "metric")[1]["values"]
@@ -57,12 +64,12 @@ def test_prompts_without_a_signal_are_replaced_by_the_next_ones(
 
 
 def test_every_prompt_that_was_asked_tells_what_it_scored(
-    workshop: Workshop, tiny_model: Path
+    tiny_model: Path, finished: Finished
 ) -> None:
     """The replaced prompts, too: those that everything answers right would never be seen."""
     config = policy_gradient_config(tiny_model) | GROUPS
-    plain = run(workshop, "plain", config)
-    dynamic = run(workshop, "dynamic", config | {"dynamic_sampling": {"max_replacements": 64}})
+    plain = finished(config)
+    dynamic = finished(config | {"dynamic_sampling": {"max_replacements": 64}})
 
     raw_mean, sampled = series(plain, "reward/raw_mean"), series(dynamic, "group/sampled")
     for told in lines(plain, "prompt_scores"):

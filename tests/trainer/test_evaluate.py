@@ -17,6 +17,7 @@ from intervals.clustered import exact_interval
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
     SYSTEM,
+    Finished,
     Workshop,
     lines,
     policy_gradient_config,
@@ -431,7 +432,7 @@ def test_the_prompts_that_choose_the_output_are_not_reported(
 
 @pytest.mark.parametrize("is_judged", [True, False])
 def test_what_the_baseline_cannot_read_is_told_before_the_model_answers(
-    workshop: Workshop, tiny_model: Path, tmp_path: Path, is_judged: bool
+    workshop: Workshop, tiny_model: Path, tmp_path: Path, finished: Finished, is_judged: bool
 ) -> None:
     """Its template makes every prompt too long; the folder of the model has no weights at all."""
     model, baseline = make_tiny_model(tmp_path / "model"), make_tiny_model(tmp_path / "baseline")
@@ -441,8 +442,7 @@ def test_what_the_baseline_cannot_read_is_told_before_the_model_answers(
     tokenizer.save_pretrained(baseline)
     config = evaluate_config(model, baseline_model={"path": str(baseline)})
     if is_judged:
-        scorer = workshop.lay_out("scorer", reward_model_config(tiny_model))
-        assert workshop.run_here(scorer)["code"] == 0
+        scorer = finished(reward_model_config(tiny_model))
         config["reward"] = {"terms": [{"kind": "model", "model": {"path": str(scorer / "output")}}]}
 
     report = workshop.run_here(workshop.lay_out("run", config))
@@ -508,11 +508,10 @@ def test_held_out_prompts_in_the_set_of_another_snapshot_are_told_of(
 
 
 def test_majorities_count_answers_and_a_reward_model_chooses(
-    workshop: Workshop, tiny_model: Path, tmp_path: Path
+    workshop: Workshop, tiny_model: Path, finished: Finished
 ) -> None:
     """maj@k and bon@k of a whole run are those of the responses that it kept."""
-    scorer = workshop.lay_out("scorer", reward_model_config(tiny_model))
-    assert workshop.run_here(scorer)["code"] == 0
+    scorer = finished(reward_model_config(tiny_model))
     judge = {"kind": "model", "name": "judge", "model": {"path": str(scorer / "output")}}
     named_model = {"kind": "length", "name": "model", "high": 4}
     terms = [{"kind": "set_match", "answer": "whole"}, named_model, judge]

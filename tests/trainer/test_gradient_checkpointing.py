@@ -13,8 +13,8 @@ from transformers import DynamicCache, LlamaConfig, LlamaForCausalLM, PreTrained
 from backend.schemas.references import Reference
 from backend.schemas.sections import Lora, Optim
 from backend.schemas.training import SftConfig
-from tests.trainer.conftest import Workshop
-from tests.trainer.test_resume import METHODS, exact_metrics, weights
+from tests.trainer.conftest import Finished, Workshop
+from tests.trainer.test_resume import METHODS, exact_metrics, undisturbed, weights
 from worker.trainer import precision
 from worker.trainer.data.tokens import Batch, Tokens, collate
 from worker.trainer.events import Events
@@ -125,13 +125,17 @@ def test_sampling_with_a_cache_is_as_before(folder: Path) -> None:
 
 @pytest.mark.parametrize("make_config", METHODS)
 def test_every_method_comes_to_the_same_weights(
-    workshop: Workshop, tiny_model: Path, make_config: Callable[..., dict[str, Any]]
+    workshop: Workshop,
+    tiny_model: Path,
+    finished: Finished,
+    make_config: Callable[..., dict[str, Any]],
 ) -> None:
     config = make_config(tiny_model)
-    again = config | {"optim": config["optim"] | {"gradient_checkpointing": True}}
+    optim = config["optim"] | {"gradient_checkpointing": True}
+    again = workshop.lay_out("again", config | {"optim": optim})
 
-    run_dirs = [workshop.lay_out("plain", config), workshop.lay_out("again", again)]
+    plain = undisturbed(finished, config)
 
-    assert [workshop.run_here(run_dir)["code"] for run_dir in run_dirs] == [0, 0]
-    assert weights(run_dirs[0]) == weights(run_dirs[1])
-    assert exact_metrics(run_dirs[0]) == exact_metrics(run_dirs[1])
+    assert workshop.run_here(again)["code"] == 0
+    assert weights(plain) == weights(again)
+    assert exact_metrics(plain) == exact_metrics(again)

@@ -8,7 +8,7 @@ from statistics import fmean
 import pytest
 
 from backend.schemas.methods import METHODS
-from tests.trainer.conftest import SMALL_CONFIGS, Workshop, lines, series, sft_config
+from tests.trainer.conftest import SMALL_CONFIGS, Finished, Workshop, lines, series, sft_config
 from tests.trainer.test_resume import shortened
 from worker.trainer.evaluation.heldout_loss import HeldoutLoss
 from worker.trainer.loop import Loop
@@ -65,10 +65,9 @@ def test_the_first_losses_are_taken_over_only_for_the_same_records_and_settings(
 
 @pytest.mark.parametrize("method", [m for m, spec in METHODS.items() if not spec.logs_samples])
 def test_every_method_that_learns_from_records_tells_its_change(
-    workshop: Workshop, tiny_model: Path, method: str
+    tiny_model: Path, finished: Finished, method: str
 ) -> None:
-    run_dir = workshop.lay_out("run", SMALL_CONFIGS[method](tiny_model))
-    assert workshop.run_here(run_dir)["code"] == 0
+    run_dir = finished(SMALL_CONFIGS[method](tiny_model))
 
     losses, changes = series(run_dir, "eval/loss"), series(run_dir, "eval/loss_change")
     last = max(losses)

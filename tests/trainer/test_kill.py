@@ -17,6 +17,7 @@ from backend.schemas.vocabulary import Estimator
 from tests.trainer.conftest import (
     SMALL_CONFIGS,
     TRAINED,
+    Finished,
     Workshop,
     lines,
     policy_gradient_config,
@@ -28,6 +29,7 @@ from tests.trainer.test_resume import (
     METHODS,
     exact_metrics,
     sampled,
+    undisturbed,
     weights,
 )
 from tests.trainer.warm import WarmTrainer
@@ -97,11 +99,12 @@ def check_goes_on(workshop: Workshop, killed: Path, whole: Path) -> int:
     return int(lines(killed, "start")[-1]["step"])
 
 
-def check_a_random_kill(workshop: Workshop, config: dict[str, Any], words: str) -> None:
+def check_a_random_kill(
+    workshop: Workshop, finished: Finished, config: dict[str, Any], words: str
+) -> None:
     """Run once undisturbed, once killed at the moment that the words stand for."""
     config = config | {"checkpoint_every": 1, "log": EVERY_SAMPLE}
-    whole = workshop.lay_out("whole", config)
-    assert workshop.run_here(whole)["code"] == 0
+    whole = undisturbed(finished, config)
     seconds = series(whole, "time/step_s")
     moment, step_s = Moment.of(words, max(seconds)), sorted(seconds.values())[len(seconds) // 2]
 
@@ -124,13 +127,13 @@ def test_every_method_is_killed_while_it_saves() -> None:
 def test_a_run_killed_while_it_saves_ends_as_if_nothing_had_been(
     workshop: Workshop,
     tiny_model: Path,
+    finished: Finished,
     make_config: Callable[..., dict[str, Any]],
     lora: dict[str, int] | None,
 ) -> None:
     config = make_config(tiny_model) | {"lora": lora, "checkpoint_every": 1}
     config["log"] = EVERY_SAMPLE
-    whole = workshop.lay_out("whole", config)
-    assert workshop.run_here(whole)["code"] == 0
+    whole = undisturbed(finished, config)
 
     kill = partial(kill_while_saving, first=3)
     killed = interrupted(workshop, "killed", config, kill, code=-signal.SIGKILL)
@@ -140,21 +143,21 @@ def test_a_run_killed_while_it_saves_ends_as_if_nothing_had_been(
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "adapters"), ONCE)
 def test_a_run_killed_at_any_moment_ends_as_if_nothing_had_been(
-    workshop: Workshop, tiny_model: Path, name: str, adapters: str
+    workshop: Workshop, tiny_model: Path, finished: Finished, name: str, adapters: str
 ) -> None:
     """Once for each method; `make chaos` has every estimator, with adapters and without."""
     config = EVERY_METHOD[name](tiny_model) | {"lora": ADAPTERS[adapters]}
-    check_a_random_kill(workshop, config, f"{name} {adapters} 0")
+    check_a_random_kill(workshop, finished, config, f"{name} {adapters} 0")
 
 
 @pytest.mark.chaos
 @pytest.mark.parametrize("adapters", ADAPTERS)
 @pytest.mark.parametrize("name", EVERY_METHOD)
 def test_runs_of_every_method_are_killed_at_random_moments(
-    workshop: Workshop, tiny_model: Path, name: str, adapters: str
+    workshop: Workshop, tiny_model: Path, finished: Finished, name: str, adapters: str
 ) -> None:
     """PODIUM_CHAOS_ROUNDS moments for each, 3 by default."""
     config = EVERY_METHOD[name](tiny_model) | {"lora": ADAPTERS[adapters]}
     for round_ in range(int(os.environ.get("PODIUM_CHAOS_ROUNDS", "3"))):
         place = Workshop(workshop.folder / str(round_))
-        check_a_random_kill(place, config, f"{name} {adapters} {round_}")
+        check_a_random_kill(place, finished, config, f"{name} {adapters} {round_}")

@@ -15,6 +15,7 @@ from backend.schemas.run_directory.events import TRAINER_LINE
 from tests.tiny_model import make_tiny_model, make_tiny_tokenizer
 from tests.trainer.conftest import (
     SYSTEM,
+    Finished,
     Workshop,
     dpo_config,
     lines,
@@ -55,13 +56,13 @@ def test_sft_makes_heldout_demonstrations_likelier(
     assert series(again, "eval/loss")[0] == pytest.approx(heldout[6], rel=1e-4)
 
 
-@pytest.mark.parametrize("loss", ["pairwise", "listwise"])
+@pytest.mark.parametrize("change", [{}, {"loss": "listwise"}], ids=["pairwise", "listwise"])
 def test_a_reward_model_learns_to_rank_prompts_it_has_not_seen(
-    workshop: Workshop, tiny_model: Path, loss: str
+    tiny_model: Path, finished: Finished, change: dict[str, str]
 ) -> None:
-    config = reward_model_config(tiny_model, loss=loss)
+    config = reward_model_config(tiny_model, **change)
     config["optim"]["epochs"] = 8
-    run_dir = run(workshop, "rm", config)
+    run_dir = finished(config)
 
     last = {name: series(run_dir, name)[16] for name in ("eval/accuracy", "eval/accuracy_low")}
     assert last["eval/accuracy"] >= 0.9
@@ -285,10 +286,10 @@ def test_the_best_the_last_and_the_pinned_checkpoints_are_left(
 
 
 def test_generate_writes_every_response_with_scores_and_distance(
-    workshop: Workshop, tiny_model: Path
+    workshop: Workshop, tiny_model: Path, finished: Finished
 ) -> None:
-    sft = run(workshop, "sft", sft_config(tiny_model))
-    rewards = run(workshop, "rm", reward_model_config(tiny_model))
+    sft = finished(sft_config(tiny_model))
+    rewards = finished(reward_model_config(tiny_model))
     config = {
         "method": "generate",
         "model": {"path": str(sft / "output")},
@@ -372,13 +373,14 @@ def test_a_reward_model_without_statistics_is_told_of(
 
 
 def test_the_reward_model_scores_the_very_tokens_it_was_trained_on(
-    workshop: Workshop, tiny_model: Path
+    workshop: Workshop, tiny_model: Path, tmp_path: Path, finished: Finished
 ) -> None:
     """A policy with another template is refused instead of scored wrongly."""
-    rewards = run(workshop, "rm", reward_model_config(tiny_model))
-    template = rewards / "output" / "chat_template.jinja"
+    rewards = tmp_path / "rewards"
+    shutil.copytree(finished(reward_model_config(tiny_model)) / "output", rewards)
+    template = rewards / "chat_template.jinja"
     template.write_text(template.read_text().replace("<|im_start|>", "<|endoftext|>"))
-    terms = [{"kind": "model", "model": {"path": str(rewards / "output")}}]
+    terms = [{"kind": "model", "model": {"path": str(rewards)}}]
     run_dir = workshop.lay_out("pg", policy_gradient_config(tiny_model, reward={"terms": terms}))
 
     report = workshop.run_here(run_dir)

@@ -18,6 +18,7 @@ from backend.schemas.vocabulary import FinishReason
 from tests.tiny_model import make_tiny_tokenizer
 from tests.trainer.conftest import (
     SYSTEM,
+    Finished,
     Workshop,
     policy_gradient_config,
     process_reward_model_config,
@@ -174,13 +175,11 @@ def test_it_learns_which_steps_are_right_and_scores_new_ones(
     assert rewards["mean"][1] == pytest.approx(float(chance[places].mean()), rel=1e-4)
 
 
-def test_it_is_a_reward_term_and_no_model_term(workshop: Workshop, tiny_model: Path) -> None:
-    process, outcome = (
-        workshop.lay_out("process", process_reward_model_config(tiny_model)),
-        workshop.lay_out("outcome", reward_model_config(tiny_model)),
-    )
-    for run_dir in (process, outcome):
-        assert workshop.run_here(run_dir)["code"] == 0
+def test_it_is_a_reward_term_and_no_model_term(
+    workshop: Workshop, tiny_model: Path, finished: Finished
+) -> None:
+    process = finished(process_reward_model_config(tiny_model))
+    outcome = finished(reward_model_config(tiny_model))
     term = {"kind": "process", "process_model": {"path": str(process / "output")}}
     config: dict[str, Any] = {
         "method": "generate",

@@ -23,6 +23,7 @@ from tests.trainer.conftest import (
     ROOT,
     SMALL_CONFIGS,
     TRAINED,
+    Finished,
     Workshop,
     command,
     lines,
@@ -120,6 +121,14 @@ class Counter:
         self.count = int(state["count"])
 
 
+def undisturbed(finished: Finished, config: dict[str, Any]) -> Path:
+    """The run of a config that nobody interrupts, with every sample, a checkpoint at each step.
+
+    Tests that change nothing but when it was interrupted compare themselves with the same one.
+    """
+    return finished(config | {"log": EVERY_SAMPLE, "checkpoint_every": 1})
+
+
 def stop_after(step: int, number: signal.Signals) -> Interrupt:
     """Sends a signal when the metrics of a step are told."""
 
@@ -134,15 +143,18 @@ def stop_after(step: int, number: signal.Signals) -> Interrupt:
 @pytest.mark.parametrize("full", [False, True], ids=["lora", "full"])
 @pytest.mark.parametrize("make_config", METHODS)
 def test_stop_and_resume_gives_the_weights_of_an_uninterrupted_run(
-    workshop: Workshop, tiny_model: Path, make_config: Callable[..., dict[str, Any]], full: bool
+    workshop: Workshop,
+    tiny_model: Path,
+    finished: Finished,
+    make_config: Callable[..., dict[str, Any]],
+    full: bool,
 ) -> None:
     config = make_config(tiny_model)
     if full:
         config["lora"] = None
     config["log"] = EVERY_SAMPLE
-    whole = workshop.lay_out("whole", config)
+    whole = undisturbed(finished, config)
 
-    assert workshop.run_here(whole)["code"] == 0
     halted = interrupted(workshop, "halted", config, stop_after(3, signal.SIGTERM), code=5)
     assert json.loads((halted / "exit.json").read_text())["code"] == 5
     assert not (halted / "output").exists()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from backend.schemas.training import RewardModelConfig
 from intervals.clustered import exact_interval
-from tests.trainer.conftest import Workshop, lines, reward_model_config, series
+from tests.trainer.conftest import Finished, Workshop, lines, reward_model_config, series
 from worker.trainer.data.rankings import Ranking
 from worker.trainer.data.tokens import Tokens
 from worker.trainer.evaluation.calibration import calibration_curve, calibration_error, described
@@ -212,16 +212,14 @@ def test_a_tie_in_a_listwise_ranking_pulls_its_scores_together() -> None:
     assert gradient[0] > 0 > gradient[1]
 
 
-def test_a_margin_drives_the_scores_apart(workshop: Workshop, tiny_model: Path) -> None:
+def test_a_margin_drives_the_scores_apart(
+    workshop: Workshop, tiny_model: Path, finished: Finished
+) -> None:
     """From the same start the loss is larger, and so is the difference of scores it ends with."""
     config = reward_model_config(tiny_model)
     config["optim"]["epochs"] = 8
-    plain, wide = (
-        workshop.lay_out("plain", config),
-        workshop.lay_out("wide", config | {"margin": 2.0}),
-    )
-    for run_dir in (plain, wide):
-        assert workshop.run_here(run_dir)["code"] == 0
+    plain, wide = finished(config), workshop.lay_out("wide", config | {"margin": 2.0})
+    assert workshop.run_here(wide)["code"] == 0
 
     assert series(wide, "eval/score_mean")[0] == series(plain, "eval/score_mean")[0]
     assert series(wide, "eval/loss")[0] > series(plain, "eval/loss")[0] + 1
@@ -252,16 +250,12 @@ def test_micro_batches_change_nothing_but_rounding(
 
 @pytest.mark.parametrize("change", [{}, {"loss": "listwise"}])
 def test_centring_brings_the_scores_to_zero_and_the_run_tells_of_itself(
-    workshop: Workshop, tiny_model: Path, change: dict[str, Any]
+    workshop: Workshop, tiny_model: Path, finished: Finished, change: dict[str, Any]
 ) -> None:
     config = reward_model_config(tiny_model, **change)
     config["optim"]["epochs"] = 8
-    free, held = (
-        workshop.lay_out("free", config),
-        workshop.lay_out("held", config | {"center": 0.1}),
-    )
-    for run_dir in (free, held):
-        assert workshop.run_here(run_dir)["code"] == 0
+    free, held = finished(config), workshop.lay_out("held", config | {"center": 0.1})
+    assert workshop.run_here(held)["code"] == 0
 
     assert abs(series(held, "eval/score_mean")[16]) < 0.2 * series(held, "eval/score_std")[16]
     # What a ranking says is kept: the scores are as far apart as without.

@@ -25,7 +25,7 @@ from backend.schemas.vocabulary import (
 )
 from tests.trainer.conftest import (
     SYSTEM,
-    Workshop,
+    Finished,
     reward_model_config,
     series,
 )
@@ -149,14 +149,13 @@ def test_03_the_end_token_counts_although_it_also_pads(model: PreTrainedModel) -
 
 
 def test_04_the_reward_model_reads_in_the_rollout_what_it_read_in_training(
-    workshop: Workshop, tiny_model: Path, tokenizer: PreTrainedTokenizerBase
+    tiny_model: Path, finished: Finished, tokenizer: PreTrainedTokenizerBase
 ) -> None:
     """The mean of the held-out scores of the run, once more from sampled tokens.
 
     A response that was cut has no end token in either, and one would change its score.
     """
-    run_dir = workshop.lay_out("rm", reward_model_config(tiny_model))
-    assert workshop.run_here(run_dir)["code"] == 0
+    run_dir = finished(reward_model_config(tiny_model))
     text = (run_dir / "inputs" / "preferences.jsonl").read_text()
     records = [PreferenceRecord.model_validate_json(line) for line in text.splitlines()]
     loaded = load_scorer(
