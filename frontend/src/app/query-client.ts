@@ -1,6 +1,7 @@
 /** How server state is kept and retried; a 401 anywhere makes the shell ask who is signed in. */
 import { MutationCache, QueryCache, QueryClient, type Query } from "@tanstack/react-query";
 
+import { keepErrors } from "@/api/cache/keep-errors";
 import { actAs, mayAskAgain, Problem } from "@/api/client";
 import { meQuery } from "@/api/session";
 
@@ -32,6 +33,7 @@ export const queryClient: QueryClient = new QueryClient({
   },
 });
 
+keepErrors(queryClient);
 queryClient.getQueryCache().subscribe(({ query }) => {
   if (isMe(query)) actAs(queryClient.getQueryData(meQuery.queryKey)?.id ?? null);
 });

@@ -11,7 +11,7 @@ import { useLostConnection } from "@/lib/reachable";
 import { meQuery, roleIn } from "@/api/session";
 import type { User } from "@/api/types";
 import { Icon } from "@/components/icons";
-import { Failure, Skeleton } from "@/components/states";
+import { NoAnswer, Skeleton } from "@/components/states";
 import { isText, read, write } from "@/lib/storage";
 
 import { PageChange } from "./page-change";
@@ -82,11 +82,7 @@ export function Shell() {
   if (me.data === undefined)
     return (
       <main className="page">
-        {me.error === null ? (
-          <Skeleton lines={6} />
-        ) : (
-          <Failure error={me.error} onRetry={() => void me.refetch()} />
-        )}
+        {me.error === null ? <Skeleton lines={6} /> : <NoAnswer query={me} />}
       </main>
     );
   return (

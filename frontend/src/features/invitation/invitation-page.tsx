@@ -12,7 +12,7 @@ import type { OpenedInvitation, Role, User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
-import { Empty, Failure, Skeleton } from "@/components/states";
+import { Empty, Failure, NoAnswer, Skeleton } from "@/components/states";
 import { isText, read, remove, write } from "@/lib/storage";
 import { useGo } from "@/lib/address/use-go";
 
@@ -60,8 +60,7 @@ function Invitation({ token }: { token: string }) {
   });
   const me = useQuery({ ...meQuery, retry: false });
   if (opened.error instanceof Problem && opened.error.status === 404) return <DeadLink />;
-  if (opened.error !== null)
-    return <Failure error={opened.error} onRetry={() => void opened.refetch()} />;
+  if (opened.error !== null) return <NoAnswer query={opened} />;
   if (opened.data === undefined || me.isPending)
     return <Skeleton lines={4} label="Opening the invitation" />;
   return <Offer token={token} invitation={opened.data} user={me.data ?? null} />;

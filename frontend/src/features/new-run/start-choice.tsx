@@ -4,7 +4,7 @@ import { useId } from "react";
 
 import { checkpointsQuery } from "@/api/runs";
 import type { Method, Preset, Run } from "@/api/types";
-import { Failure } from "@/components/states";
+import { NoAnswer } from "@/components/states";
 
 import type { Start } from "./use-draft";
 
@@ -158,8 +158,7 @@ function CheckpointChoice(props: {
   const steps = (query.data ?? []).map((one) => one.step);
   // A step of the address is shown even where it is gone; the service says so on Start.
   const shown = step === null || steps.includes(step) ? steps : [...steps, step];
-  if (query.error !== null)
-    return <Failure error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.error !== null) return <NoAnswer query={query} />;
   if (shown.length === 0) return null;
   return (
     <div className="start-options">

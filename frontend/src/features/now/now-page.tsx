@@ -146,6 +146,7 @@ function ActiveAlerts({ runs }: { runs: readonly Run[] }) {
         <Failure
           error={failed[0].error}
           about={`The alerts of ${plural(failed.length, "active run")} could not be loaded.`}
+          isAsking={failed.some(({ isFetching }) => isFetching)}
           onRetry={() => failed.forEach(({ refetch }) => void refetch())}
         />
       )}

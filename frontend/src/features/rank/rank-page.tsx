@@ -98,7 +98,9 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
       <UnsentNotes userId={userId} />
       {queue.isCurrentLost && !isJudged && <LostNote />}
       {queue.isTaken && queue.current !== undefined && <TakenNote />}
-      {queue.error !== null && <Failure error={queue.error} onRetry={queue.retry} />}
+      {queue.error !== null && (
+        <Failure error={queue.error} isAsking={queue.isAskedAgain} onRetry={queue.retry} />
+      )}
       {queue.isLoading && <Skeleton lines={8} label="Fetching a comparison" />}
       {queue.isExhausted && (
         <Waiting

@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { workersQuery } from "@/api/runs";
 import type { Worker, WorkerState } from "@/api/types";
-import { EmptyCard, Failure, Loaded } from "@/components/states";
+import { EmptyCard, Loaded, NoAnswer } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Sentence } from "@/components/text/sentence";
 import { PageTitle } from "@/components/page-title";
@@ -96,7 +96,7 @@ export function WorkersPage() {
       </div>
       {workers.data !== undefined && workers.error !== null && (
         // What is on the screen is old by now, and a page of old heartbeats must say so.
-        <Failure error={workers.error} onRetry={() => void workers.refetch()} />
+        <NoAnswer query={workers} />
       )}
       <Loaded query={workers}>
         {({ items, queued_runs: queued }) => (

@@ -9,7 +9,7 @@ import { BarLegend, Bars } from "@/charts/bars/bars";
 import { Segmented } from "@/components/segmented";
 import { colourOf } from "@/components/seed-groups/group-names";
 import { setMark } from "@/components/seed-groups/set-mark";
-import { Failure } from "@/components/states";
+import { NoAnswer } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
 import { saveCsv } from "@/lib/files/download";
@@ -31,8 +31,7 @@ const DARKEST_PERCENT = 45;
 export function Breakdown({ answer }: { answer: SeedGroups }) {
   const { runIds, breakdown, breakdownAs, set } = useView();
   const query = useQuery(resultsOfRunsQuery(runIds));
-  if (query.error !== null && query.data === undefined)
-    return <Failure error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.error !== null && query.data === undefined) return <NoAnswer query={query} />;
   const tables = query.data?.tables.filter((table) => table.kind === "breakdown") ?? [];
   const shown = tables.find((table) => table.id === breakdown) ?? tables[0];
   // Only evaluations that were asked for a breakdown have one.

@@ -41,7 +41,7 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
   const { title, name } = explained;
   const { hidden, axis, zoom, zoomTo, isTable: areTables } = useView();
   const client = useQueryClient();
-  const { curves, error, retry } = useCurves(name, refetchMs);
+  const { curves, error, isAskedAgain, retry } = useCurves(name, refetchMs);
   const [ownTable, setOwnTable] = useState<boolean | null>(null);
   const isTable = ownTable ?? areTables;
   const [problem, setProblem] = useState<unknown>(null);
@@ -84,7 +84,7 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
       </p>
       <MeasuredApart metric={name} answer={answer} />
       {problem !== null && <Failure error={problem} onDismiss={() => setProblem(null)} />}
-      {error !== null && <Failure error={error} onRetry={retry} />}
+      {error !== null && <Failure error={error} isAsking={isAskedAgain} onRetry={retry} />}
       {curves === null ? (
         error === null && <Skeleton label={`Loading ${title}`} />
       ) : isTable ? (

@@ -58,9 +58,11 @@ export function useCurves(name: string, refetchInterval: number | false) {
       runs: new Map(series.map((one) => [one.run, runCurve(one, runParts.get(one.run))])),
     };
   }, [items, series, closeItems, closeSeries]);
+  const failed = all.filter((one) => one.error !== null);
   return {
     curves,
-    error: all.find((one) => one.error !== null)?.error ?? null,
-    retry: () => all.forEach((one) => one.error !== null && void one.refetch()),
+    error: failed[0]?.error ?? null,
+    isAskedAgain: failed.some((one) => one.isFetching),
+    retry: () => failed.forEach((one) => void one.refetch()),
   };
 }

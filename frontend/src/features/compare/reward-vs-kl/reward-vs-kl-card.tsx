@@ -52,12 +52,15 @@ function useKnown(measure: Measure, refetchInterval: number | false) {
   const items = groups.flatMap((one) => one.data?.items ?? []);
   const known = knownOf(runs.data?.series ?? [], items);
   const all = [runs, ...groups];
-  const error = all.find((one) => one.error !== null)?.error ?? null;
-  const retry = () => {
-    for (const one of all) if (one.error !== null) void one.refetch();
+  const failed = all.filter((one) => one.error !== null);
+  const retry = () => failed.forEach((one) => void one.refetch());
+  return {
+    known,
+    error: failed[0]?.error ?? null,
+    isAskedAgain: failed.some((one) => one.isFetching),
+    isLoaded: all.every((one) => one.data !== undefined),
+    retry,
   };
-  const isLoaded = all.every((one) => one.data !== undefined);
-  return { known, error, isLoaded, retry };
 }
 
 /** The same, to the last digit. */
@@ -100,7 +103,7 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
   const go = useGo();
   const client = useQueryClient();
   const [problem, setProblem] = useState<unknown>(null);
-  const { known, error, isLoaded, retry } = useKnown(measure, refetchMs);
+  const { known, error, isAskedAgain, isLoaded, retry } = useKnown(measure, refetchMs);
   const nameOf = (run: string) => runs.get(run)?.name ?? run;
   const drawn = (found: Known) => pathsOf(answer.groups, hidden, measure, found, nameOf);
   const paths = drawn(known);
@@ -113,7 +116,8 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
     document.getElementById(SAME_PROMPT_ID)?.scrollIntoView({ block: "start" });
   };
   // What came last stays while a refetch fails.
-  if (error !== null && !isLoaded) return <Failure error={error} onRetry={retry} />;
+  if (error !== null && !isLoaded)
+    return <Failure error={error} isAsking={isAskedAgain} onRetry={retry} />;
   if (paths.length === 0 && !isLoaded) return <Skeleton label="Loading reward and KL" />;
   if (paths.length === 0)
     return (

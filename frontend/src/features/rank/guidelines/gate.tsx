@@ -9,7 +9,7 @@ import { guidelinesQuery } from "@/api/guidelines";
 import type { Guidelines } from "@/api/types";
 import { Acknowledge, GuidelinesText, GuidelinesVersion } from "@/components/guidelines";
 import { Segmented } from "@/components/segmented";
-import { Failure, Skeleton } from "@/components/states";
+import { NoAnswer, Skeleton } from "@/components/states";
 
 import { hasBegun } from "../leases/assignment-queue";
 import { Changes } from "./changes";
@@ -22,16 +22,17 @@ interface Gate {
 }
 
 export function GuidelinesGate(props: Gate & { children: ReactNode }) {
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     ...guidelinesQuery(props.projectId),
     refetchOnWindowFocus: "always",
   });
+  const { data } = query;
   if (data === undefined)
-    return error === null ? (
+    return query.error === null ? (
       <Skeleton lines={6} />
     ) : (
       <div className="page">
-        <Failure error={error} onRetry={() => void refetch()} />
+        <NoAnswer query={query} />
       </div>
     );
   if (data.is_acknowledged) return props.children;

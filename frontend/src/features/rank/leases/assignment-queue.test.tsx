@@ -246,6 +246,28 @@ it("asks a server that was away again only while somebody is there", async () =>
   expect(queue?.current?.id).toBe("asg_1");
 });
 
+it("keeps saying what failed while it asks again", async () => {
+  const shown = () => [queue?.error instanceof Problem, queue?.isAskedAgain, queue?.isLoading];
+  world.isDown = true;
+  page = createRoot(ground);
+  await act(async () => page.render(<Queue />));
+  while (queue?.error === null || queue?.error === undefined) await pause(10);
+  expect(shown()).toEqual([true, false, false]);
+
+  const { asked } = world;
+  act(() => queue?.retry());
+  expect(world.asked).toBe(asked + 1);
+  expect(shown()).toEqual([true, true, false]);
+  await pause(10);
+  expect(shown()).toEqual([true, false, false]);
+
+  world.isDown = false;
+  world.granted = [lease("asg_1", 15)];
+  act(() => queue?.retry());
+  await settled();
+  expect([queue?.error, queue?.current?.id]).toEqual([null, "asg_1"]);
+});
+
 // Enter may come while the browser still reads what it has kept, and its judgment may be sent by then.
 it("does not show again what was judged before the browser has told what it keeps", async () => {
   world.offline = [lease("asg_1", 400), lease("asg_2", 400)];

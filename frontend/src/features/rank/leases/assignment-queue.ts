@@ -74,6 +74,12 @@ const endsOf = (leases: readonly Assignment[]): Ends =>
 const without = (ends: Ends, ...gone: readonly string[]): Ends =>
   new Map([...ends].filter(([id]) => !gone.includes(id)));
 
+/** Why the last question brought nothing; it stays until the next one has its answer. */
+interface Failed {
+  readonly error: unknown;
+  readonly isAskedAgain: boolean;
+}
+
 /** What the server has said of whether something is left beyond what is at hand. */
 type Supply = "unknown" | "none" | "none, asked again";
 
@@ -88,6 +94,8 @@ export interface AssignmentQueue {
   readonly isExhausted: boolean;
   readonly isLookingAgain: boolean;
   readonly error: unknown;
+  /** What failed is asked for again. */
+  readonly isAskedAgain: boolean;
   /** Those taken for work offline that are not judged yet. */
   readonly offline: readonly Assignment[];
   /** Goes on without this one, wherever it stands by now: an answer may come late. */
@@ -116,7 +124,7 @@ export function useAssignmentQueue(
   const [taken, setTaken] = useState<string | null>(null);
   const [isReady, setReady] = useState(false);
   const [supply, setSupply] = useState<Supply>("unknown");
-  const [error, setError] = useState<unknown>(null);
+  const [failed, setFailed] = useState<Failed | null>(null);
   const isFetching = useRef(false);
   const failuresRef = useRef(0);
   const tabs = useRef<OtherTabs>(null);
@@ -177,13 +185,14 @@ export function useAssignmentQueue(
   }, [key, leased, isReady]);
 
   useEffect(() => {
-    if (leased.length >= PREFETCHED || supply === "none" || error !== null) return;
+    if (leased.length >= PREFETCHED || supply === "none" || failed?.isAskedAgain === false) return;
     if (isFetching.current || !isReady) return;
     isFetching.current = true;
     const held = [...leased.map((one) => one.id), ...unsentIds(), ...(tabs.current?.held ?? [])];
     takeAssignment(projectId, held)
       .then((next) => {
         isFetching.current = false;
+        setFailed(null);
         if (next === null) return setSupply("none");
         failuresRef.current = 0;
         setSupply("unknown");
@@ -201,12 +210,12 @@ export function useAssignmentQueue(
         setLost((now) => minus(now, next.id));
         setLeased((now) => joined(now, [next]));
       })
-      .catch((problem: unknown) => {
+      .catch((error: unknown) => {
         isFetching.current = false;
-        setError(problem);
+        setFailed({ error, isAskedAgain: false });
         setSupply("unknown");
       });
-  }, [projectId, leased, supply, error, isReady, keepAlive, newestOffline, setOffline]);
+  }, [projectId, leased, supply, failed, isReady, keepAlive, newestOffline, setOffline]);
 
   const advance = useCallback((id: string) => {
     setTaken(null);
@@ -224,10 +233,10 @@ export function useAssignmentQueue(
     [projectId, userId, newestOffline],
   );
   const retry = useCallback(() => {
-    setError(null);
+    setFailed((now) => now && { ...now, isAskedAgain: true });
     setSupply((now) => (now === "none" ? "none, asked again" : now));
   }, []);
-  useRecovery(error, isThere, failuresRef, retry);
+  useRecovery(failed, isThere, failuresRef, retry);
 
   const offline = leased.filter((one) => offlineEnds.has(one.id));
   const takeOffline = async () => {
@@ -274,10 +283,11 @@ export function useAssignmentQueue(
     current,
     isCurrentLost: current !== undefined && lost.has(current.id),
     isTaken: taken !== null && current !== undefined && current.id !== taken,
-    isLoading: leased.length === 0 && error === null && supply === "unknown",
+    isLoading: leased.length === 0 && failed === null && supply === "unknown",
     isExhausted: leased.length === 0 && supply !== "unknown",
     isLookingAgain: supply === "none, asked again",
-    error: leased.length === 0 ? error : null,
+    error: leased.length === 0 ? (failed?.error ?? null) : null,
+    isAskedAgain: failed?.isAskedAgain === true,
     offline,
     advance,
     reopen,
@@ -324,13 +334,13 @@ const mayPass = (error: unknown) =>
  * as somebody is there; a lease that nobody looks at keeps its comparison from the others.
  */
 function useRecovery(
-  error: unknown,
+  failed: Failed | null,
   isThere: boolean,
   failuresRef: RefObject<number>,
   retry: () => void,
 ): void {
   useEffect(() => {
-    if (!mayPass(error)) return;
+    if (failed === null || failed.isAskedAgain || !mayPass(failed.error)) return;
     if (!isThere) {
       // Who comes back does not wait as long as the last pause was.
       failuresRef.current = 0;
@@ -344,5 +354,5 @@ function useRecovery(
       clearTimeout(timer);
       stop();
     };
-  }, [error, isThere, failuresRef, retry]);
+  }, [failed, isThere, failuresRef, retry]);
 }

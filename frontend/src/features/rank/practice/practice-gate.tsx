@@ -13,7 +13,7 @@ import type { Assignment, PracticeState, PracticeTask } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
-import { Failure, Skeleton } from "@/components/states";
+import { NoAnswer, Skeleton } from "@/components/states";
 import { percent, plural } from "@/lib/format";
 
 import { Comparison } from "../comparison";
@@ -24,14 +24,15 @@ import { useUnread, type Unread } from "./unread";
 
 export function PracticeGate(props: { projectId: string; userId: string; children: ReactNode }) {
   const { projectId } = props;
-  const { data: state, error, refetch } = useQuery(practiceQuery(projectId));
+  const query = useQuery(practiceQuery(projectId));
+  const { data: state } = query;
   const { unread, keepUnread, dropUnread } = useUnread(projectId, props.userId);
   if (state === undefined)
-    return error === null ? (
+    return query.error === null ? (
       <Skeleton lines={6} />
     ) : (
       <div className="page">
-        <Failure error={error} onRetry={() => void refetch()} />
+        <NoAnswer query={query} />
       </div>
     );
   if (unread !== null) return <Feedback {...unread} onNext={dropUnread} />;

@@ -8,7 +8,7 @@ import type { Failure as RunFailure, Run, RunError } from "@/api/types";
 import { PendingButton } from "@/components/form/pending-button";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
-import { Failure } from "@/components/states";
+import { NoAnswer } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { useMayChange } from "@/components/use-may";
 import { Sentence } from "@/components/text/sentence";
@@ -192,9 +192,7 @@ export function FailurePanel({ run }: { run: Run }) {
   const { error, attempt } = run;
   const query = useQuery({ ...failuresQuery(run.id), enabled: error !== null || attempt > 0 });
   const failures = query.data ?? [];
-  const failed = query.error !== null && (
-    <Failure error={query.error} onRetry={() => void query.refetch()} />
-  );
+  const failed = query.error !== null && <NoAnswer query={query} />;
   if (error === null)
     return (
       <>

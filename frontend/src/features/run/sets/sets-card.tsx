@@ -8,7 +8,7 @@ import { runSetsQuery } from "@/api/measured/results";
 import type { MeasuredSet, Run, RunSets } from "@/api/types";
 import { BarLegend, Bars } from "@/charts/bars/bars";
 import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
-import { Failure } from "@/components/states";
+import { NoAnswer } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { intervalText, number, plural } from "@/lib/format";
 
@@ -34,8 +34,7 @@ export function useShownMetrics(run: Run): ReadonlySet<string> {
 
 export function SetsCard({ run }: { run: Run }) {
   const query = useRunSets(run);
-  if (query.error !== null && query.data === undefined)
-    return <Failure error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.error !== null && query.data === undefined) return <NoAnswer query={query} />;
   // Most runs measure no sets: nothing is said while nobody knows.
   if (query.data === undefined || query.data.sets.length === 0 || isPlain(run, query.data))
     return null;

@@ -6,7 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { verdictQuery } from "@/api/runs";
 import type { Run, RunVerdict } from "@/api/types";
 import { isLive, STEPS_REFETCH_MS } from "@/components/run-list/batches";
-import { Failure, Skeleton } from "@/components/states";
+import { NoAnswer, Skeleton } from "@/components/states";
 import { Sentence } from "@/components/text/sentence";
 import { VerdictPill } from "@/components/verdict/verdict-pill";
 import { number } from "@/lib/format";
@@ -28,8 +28,7 @@ const isEmpty = ({ kind, gauges }: RunVerdict): boolean =>
 /** The sentence alone, above every tab. */
 export function VerdictCard({ run, base }: { run: Run; base: string }) {
   const found = useVerdict(run);
-  if (found.error !== null && found.data === undefined)
-    return <Failure error={found.error} onRetry={() => void found.refetch()} />;
+  if (found.error !== null && found.data === undefined) return <NoAnswer query={found} />;
   if (found.data === undefined) return <Skeleton lines={2} label="Loading the verdict" />;
   const verdict = found.data;
   if (verdict === null) return null;
