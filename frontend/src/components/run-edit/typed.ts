@@ -1,7 +1,7 @@
 /** What somebody types about a run, and what of it somebody else changed meanwhile. Pure. */
 import type { Run, RunChange } from "@/api/types";
 
-const FIELDS = ["name", "tags", "notes"] as const;
+export const FIELDS = ["name", "tags", "notes"] as const;
 
 export type FieldName = (typeof FIELDS)[number];
 
@@ -17,6 +17,9 @@ export const valuesOf = ({ name, tags, notes }: Run): Required<Typed> => ({
   tags,
   notes: notes ?? "",
 });
+
+export const fieldsOf = (typed: Typed): FieldName[] =>
+  FIELDS.filter((name) => typed[name] !== undefined);
 
 const areSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 

@@ -1,14 +1,32 @@
 /** An edit of a run's name, tags or notes: nobody's change is overwritten unseen. */
-import { useQueryClient } from "@tanstack/react-query";
+import { useQueryClient, type QueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
 import { showAnswer } from "@/api/cache/show-answer";
-import { isConflict } from "@/api/client";
+import { showInLists } from "@/api/cache/show-in-lists";
+import { isConflict, mayAskAgain } from "@/api/client";
 import { changeRun, runQuery } from "@/api/runs";
 import type { Run, RunChange } from "@/api/types";
 import { useSending } from "@/components/form/use-sending";
 
-import { changedFields, changeOf, clashingFields, sentValues, valuesOf, type Typed } from "./typed";
+import {
+  changedFields,
+  changeOf,
+  clashingFields,
+  FIELDS,
+  fieldsOf,
+  sentValues,
+  valuesOf,
+  type Typed,
+} from "./typed";
+
+/** What somebody else has changed, here and in the lists. */
+async function readAgain(client: QueryClient, runId: string): Promise<void> {
+  const query = { ...runQuery(runId), staleTime: 0, retry: mayAskAgain };
+  // One that is on its way may have been read before the change.
+  await client.cancelQueries({ queryKey: query.queryKey, exact: true });
+  await showInLists(client, await client.fetchQuery(query), FIELDS);
+}
 
 /** `run` is the newest; the form began with what stood there when it was opened. */
 export function useEdit(run: Run, typed: Typed, onClose: () => void) {
@@ -19,18 +37,17 @@ export function useEdit(run: Run, typed: Typed, onClose: () => void) {
   useEffect(() => {
     latest.current = typed;
   });
-  const readAgain = () => client.invalidateQueries({ queryKey: ["runs"] });
   const asked = useSending(
     `The change of the run “${run.name}” was not saved.`,
     {
       mutationFn: (change: RunChange) => changeRun(run.id, change),
-      onSuccess: async (changed) => {
+      onSuccess: async (changed, sent) => {
         await showAnswer(client, runQuery(changed.id), changed);
-        return readAgain();
+        return showInLists(client, changed, fieldsOf(sentValues(sent)));
       },
       onError: (error) =>
         isConflict(error)
-          ? Promise.all([readAgain(), client.invalidateQueries(runQuery(run.id))])
+          ? readAgain(client, run.id).catch(() => client.invalidateQueries({ queryKey: ["runs"] }))
           : undefined,
     },
     (changed, sent) => {
