@@ -1,5 +1,5 @@
 /** A run of the table: chosen by its box or by keys, its name and tags edited where they stand. */
-import { memo, useEffect, useRef } from "react";
+import { memo } from "react";
 import { Link } from "react-router";
 
 import { Icon } from "@/components/icons";
@@ -22,16 +22,9 @@ export interface RowProps extends CellProps {
 
 export const RunRow = memo(function RunRow(props: RowProps) {
   const { run, columns, isAt, isChosen, isEdited, onChoose, onEdit } = props;
-  const row = useRef<HTMLTableRowElement>(null);
-  const wasAt = useRef(isAt);
-  useEffect(() => {
-    // Only where the keys come to it: a filter or a scroll may draw it anew, far from the screen.
-    if (isAt && !wasAt.current) row.current?.scrollIntoView({ block: "nearest" });
-    wasAt.current = isAt;
-  }, [isAt]);
   const classes = [isAt && "at", isChosen && "chosen"].filter(Boolean).join(" ");
   return (
-    <tr ref={row} className={classes} aria-selected={isChosen}>
+    <tr className={classes} aria-selected={isChosen}>
       <td className="choice">
         <input
           type="checkbox"

@@ -27,7 +27,8 @@ interface TableProps extends Pick<
 export function RunsTable(props: TableProps) {
   const { rows, columns, selection } = props;
   const body = useRef<HTMLTableSectionElement>(null);
-  const drawn = useWindow(rows.length, body);
+  const place = rows.findIndex(({ run }) => run.id === selection.at);
+  const drawn = useWindow(rows.length, body, { id: selection.at, place });
   const chosen = new Set(selection.chosen);
   const nChosen = rows.filter(({ run }) => chosen.has(run.id)).length;
   const spacer = (height: number) =>

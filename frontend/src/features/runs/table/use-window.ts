@@ -1,5 +1,5 @@
 /** Which rows of a long table are near the screen: only those are drawn. */
-import { useLayoutEffect, useState, type RefObject } from "react";
+import { useLayoutEffect, useRef, useState, type RefObject } from "react";
 
 /** Fewer rows are all drawn. */
 const FEWEST = 200;
@@ -24,7 +24,19 @@ export function drawnOf(count: number, rowPx: number, abovePx: number, screenPx:
   return { from, to, before: from * rowPx, behind: (count - to) * rowPx };
 }
 
-export function useWindow(count: number, body: RefObject<HTMLElement | null>): Drawn {
+/** The row that the keys are at, and where it stands; -1 = nowhere. */
+export interface At {
+  readonly id: string | null;
+  readonly place: number;
+}
+
+const NOWHERE: At = { id: null, place: -1 };
+
+export function useWindow(
+  count: number,
+  body: RefObject<HTMLElement | null>,
+  at: At = NOWHERE,
+): Drawn {
   const [{ rowPx, abovePx, screenPx }, setPlace] = useState({
     rowPx: USUAL_ROW_PX,
     abovePx: 0,
@@ -56,5 +68,26 @@ export function useWindow(count: number, body: RefObject<HTMLElement | null>): D
       window.removeEventListener("resize", look);
     };
   }, [body, isLong]);
-  return drawnOf(count, rowPx, abovePx, screenPx);
+  const drawn = drawnOf(count, rowPx, abovePx, screenPx);
+  const [followedId, setFollowedId] = useState(at.id);
+  if (followedId !== at.id) {
+    setFollowedId(at.id);
+    // From far away the keys come to a row that is not drawn: without it nothing can scroll there.
+    const isDrawn = at.place >= drawn.from && at.place < drawn.to;
+    if (at.place >= 0 && !isDrawn)
+      setPlace((now) => ({ ...now, abovePx: at.place * now.rowPx - now.screenPx / 2 }));
+  }
+  useFollow(body, at.id);
+  return drawn;
+}
+
+/** Brings the row of the keys into sight when they come to it, before anybody sees that it is not there. */
+function useFollow(body: RefObject<HTMLElement | null>, atId: string | null): void {
+  const was = useRef(atId);
+  useLayoutEffect(() => {
+    // Not otherwise: a filter or a scroll may draw it anew, far from the screen.
+    if (atId !== null && atId !== was.current)
+      body.current?.querySelector("tr.at")?.scrollIntoView({ block: "nearest" });
+    was.current = atId;
+  }, [body, atId]);
 }
