@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { fileName } from "@/lib/files/download";
+import { fileName } from "@/lib/files/file-name";
 
 import type { Path } from "./path";
 import { nameOf, titleOf } from "./files";
@@ -18,7 +18,6 @@ describe("a saved picture of reward against KL", () => {
   });
   it("says what it is even of a run with a long name", () => {
     const shown = { of: "\u{1f680} long name ".repeat(20), paths: OF_RUN };
-    expect(fileName(nameOf(shown), "png")).toContain("name reward vs KL training");
-    expect(nameOf({ of: "\u{1f680}".repeat(60), paths: [] })[0]).toBe("\u{1f680}".repeat(48));
+    expect(fileName(nameOf(shown), "png")).toMatch(/ reward vs KL training held-out\.png$/);
   });
 });

@@ -1,5 +1,6 @@
 /** Reward against KL as files: its picture, or its numbers. */
-import { fileName, save, saveCsv } from "@/lib/files/download";
+import { save, saveCsv } from "@/lib/files/download";
+import { fileName } from "@/lib/files/file-name";
 
 import type { Path } from "./path";
 import { HEADS, rowsOf } from "./rows";
@@ -15,14 +16,11 @@ export interface Shown {
 
 const labelsOf = ({ paths }: Shown) => paths.map(({ label }) => label);
 
-/** Leaves room in the name of a file for what the picture is. */
-const MOST_LETTERS = 48;
-
 /** Parts of the name of a file. */
 export const nameOf = (shown: Shown): readonly string[] => [
-  [...shown.of].slice(0, MOST_LETTERS).join("").trim(),
+  shown.of,
   "reward vs KL",
-  ...labelsOf(shown),
+  labelsOf(shown).join(" "),
 ];
 
 export const titleOf = (shown: Shown): string =>

@@ -1,7 +1,8 @@
 /** A chart as a picture that the browser saves: vectors, or pixels. */
 import { pngOf } from "@/charts/export/png";
 import { heightOf, svgOf, WIDTH, type Picture } from "@/charts/export/svg";
-import { fileName, save } from "@/lib/files/download";
+import { save } from "@/lib/files/download";
+import { fileName } from "@/lib/files/file-name";
 
 export function saveVectors(picture: Picture, name: readonly string[]): void {
   save(new Blob([svgOf(picture)], { type: "image/svg+xml" }), fileName(name, "svg"));

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 
 import { csvOf } from "./csv";
-import { fileName } from "./download";
 
 describe("comma-separated values", () => {
   it("keep every digit of a number, and say where there is none", () => {
@@ -17,13 +16,5 @@ describe("comma-separated values", () => {
   });
   it("keep commas, quotes and line breaks inside their cell", () => {
     expect(csvOf([['a,"b"\nc', "plain"]])).toBe('"a,""b""\nc",plain\r\n');
-  });
-});
-
-describe("the name of a file", () => {
-  it("has nothing that leads elsewhere or that a file system refuses", () => {
-    expect(fileName(["../../etc: <run>", "reward/mean"], "csv")).toBe("etc- -run- reward-mean.csv");
-    expect(fileName(["//"], "svg")).toBe("chart.svg");
-    expect(fileName(["x".repeat(500)], "png")).toHaveLength(84);
   });
 });

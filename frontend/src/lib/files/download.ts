@@ -1,5 +1,6 @@
 /** Files that the browser saves. */
 import { csvOf, type Cell } from "./csv";
+import { fileName } from "./file-name";
 
 export function save(content: Blob, name: string): void {
   const address = URL.createObjectURL(content);
@@ -9,15 +10,6 @@ export function save(content: Blob, name: string): void {
   link.click();
   // Some browsers begin to read only after this turn.
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}
-
-const LONGEST_NAME = 80;
-
-/** A name that every file system takes; what it would not take is a dash. */
-export function fileName(parts: readonly string[], ending: string): string {
-  const plain = parts.join(" ").replace(/[^\p{L}\p{N} ._+-]+/gu, "-");
-  const bare = plain.replace(/^[ .-]+|[ .-]+$/g, "").slice(0, LONGEST_NAME);
-  return `${bare === "" ? "chart" : bare}.${ending}`;
 }
 
 /** As comma-separated values, in a file that is named after the parts. */

@@ -6,7 +6,8 @@ import type { Experiment } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { CopyButton } from "@/components/text/copy-button";
-import { fileName, save } from "@/lib/files/download";
+import { save } from "@/lib/files/download";
+import { fileName } from "@/lib/files/file-name";
 
 const FILES = [
   ["csv", "CSV", "text/csv"],
