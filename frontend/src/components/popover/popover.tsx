@@ -27,9 +27,14 @@ export function Popover(props: {
 }) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
-  const onToggle = (event: ToggleEvent<HTMLElement>) => {
-    if (event.newState === "open" && button.current !== null)
-      placed(event.currentTarget, button.current);
+  // The browser tells only later that it shows the panel, whose size nobody knows before: one frame
+  // would show it where it stood last. What is transparent can take the focus, unlike what is hidden.
+  const onBeforeToggle = ({ newState, currentTarget }: ToggleEvent<HTMLElement>) => {
+    if (newState === "open") currentTarget.style.opacity = "0";
+  };
+  const onToggle = ({ newState, currentTarget }: ToggleEvent<HTMLElement>) => {
+    if (newState === "open" && button.current !== null) placed(currentTarget, button.current);
+    currentTarget.style.opacity = "";
   };
   return (
     <>
@@ -42,7 +47,13 @@ export function Popover(props: {
       >
         {props.face}
       </button>
-      <div id={id} popover="auto" className={`popover ${props.panelClassName}`} onToggle={onToggle}>
+      <div
+        id={id}
+        popover="auto"
+        className={`popover ${props.panelClassName}`}
+        onBeforeToggle={onBeforeToggle}
+        onToggle={onToggle}
+      >
         {props.children(id)}
       </div>
     </>
