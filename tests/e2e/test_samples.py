@@ -69,6 +69,14 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
         "token 3: log-prob −3, reference −2.75, change −0.500, KL −0.250, entropy 0.300"
     )
     expect(token).to_have_text("<b>")
+    # A system of few colours draws no shades: an underline takes their place.
+    page.emulate_media(forced_colors="active")
+    underline = "(one) => getComputedStyle(one).textDecorationLine"
+    assert token.evaluate(underline) == "underline"
+    expect(page.get_by_text("a solid underline is a value below 0")).to_be_visible()
+    page.emulate_media(forced_colors="none")
+    expect(page.get_by_text("a solid underline is a value below 0")).to_be_hidden()
+    assert token.evaluate(underline) == "none"
     # By keyboard and by touch, too.
     choice = page.get_by_role("slider", name="Token").first
     choice.focus()

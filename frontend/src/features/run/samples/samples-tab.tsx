@@ -15,7 +15,14 @@ import { number } from "@/lib/format";
 import { isSampler, mayMoveOn } from "../run-status";
 import { heldAfter, isAnswerTo, newerThan, type Held } from "./reading";
 import { rewardOfAll, SampleRow } from "./sample-row";
-import { MEANINGS, noneShadedBecause, shadingOf, unshadedBecause, type Shading } from "./shades";
+import {
+  MEANINGS,
+  noneShadedBecause,
+  shadingOf,
+  underlineMeaning,
+  unshadedBecause,
+  type Shading,
+} from "./shades";
 import { ThroughTraining } from "./through-training";
 import { Toolbar } from "./toolbar";
 
@@ -43,6 +50,9 @@ function Legend({ shading, unshaded }: { shading: Shading; unshaded: string }) {
     <p className="small faint legend">
       {MEANINGS[shading.shade]}
       {shading.scale > 0 && ` Values of ±${number(shading.scale)} and beyond have the full colour.`}
+      {shading.scale > 0 && (
+        <span className="of-few-colours"> {underlineMeaning(shading.shade)}</span>
+      )}
     </p>
   );
 }

@@ -8,6 +8,8 @@ import {
   reasoningTokens,
   scaleOf,
   shadesOf,
+  underline,
+  underlineMeaning,
   unshadedBecause,
 } from "./shades";
 
@@ -45,10 +47,25 @@ describe("shades", () => {
   });
 
   it("colour what one looks for warmly, and nothing that was not measured", () => {
-    expect(background(2, 1, "kl")).toBe(background(-2, 1, "advantage"));
-    expect(background(0.5, 1, "change")).toContain("--s3) 24.0%");
-    expect(background(null, 1, "kl")).toBeUndefined();
-    expect(background(1, 0, "kl")).toBeUndefined();
+    const kl = { shade: "kl", scale: 1 } as const;
+    expect(background(2, kl)).toBe(background(-2, { shade: "advantage", scale: 1 }));
+    expect(background(0.5, { shade: "change", scale: 1 })).toContain("--s3) 24.0%");
+    expect(background(null, kl)).toBeUndefined();
+    expect(background(1, { ...kl, scale: 0 })).toBeUndefined();
+  });
+
+  it("have underlines that say the same where a system draws no colours", () => {
+    const change = { shade: "change", scale: 3 } as const;
+    const sizes = [-9, -3, -2, -1, -0.1, 0, 0.5, 1.5, 3];
+    expect(sizes.map((value) => underline(value, change) ?? "none")).toEqual([
+      ...["warm-3", "warm-3", "warm-2", "warm-1", "none", "none", "cool-1", "cool-2", "cool-3"],
+    ]);
+    expect(underline(3, { shade: "kl", scale: 3 })).toBe("warm-3");
+    expect(underline(null, change)).toBeUndefined();
+    expect(underline(1, { ...change, scale: 0 })).toBeUndefined();
+
+    expect(underlineMeaning("change")).toContain("solid underline is a value below 0");
+    expect(underlineMeaning("kl")).toContain("solid underline is a value above 0");
   });
 });
 

@@ -67,12 +67,32 @@ const STRONGEST = 48;
 /** What one looks for among these is large, or far below 0, so it gets the warm colour. */
 const WARM_IS_HIGH: readonly Shade[] = ["kl", "entropy"];
 
-export function background(value: number | null, scale: number, shade: Shade): string | undefined {
+const isWarm = (value: number, shade: Shade) => value < 0 !== WARM_IS_HIGH.includes(shade);
+const strengthOf = (value: number, scale: number) => Math.min(1, Math.abs(value) / scale);
+
+export function background(value: number | null, { shade, scale }: Shading): string | undefined {
   if (value === null || scale === 0) return undefined;
-  const strength = Math.min(1, Math.abs(value) / scale) * STRONGEST;
-  const isWarm = value < 0 !== WARM_IS_HIGH.includes(shade);
-  return `color-mix(in srgb, var(${isWarm ? "--s2" : "--s3"}) ${strength.toFixed(1)}%, transparent)`;
+  const colour = isWarm(value, shade) ? "--s2" : "--s3";
+  const percent = (strengthOf(value, scale) * STRONGEST).toFixed(1);
+  return `color-mix(in srgb, var(${colour}) ${percent}%, transparent)`;
 }
+
+const WIDTHS = 3;
+const FAINTEST = 0.1;
+
+/** The underline that stands for the colour where a system draws none: "warm-3" is the strongest. */
+export function underline(value: number | null, { shade, scale }: Shading): string | undefined {
+  if (value === null || scale === 0) return undefined;
+  const strength = strengthOf(value, scale);
+  if (strength < FAINTEST) return undefined;
+  return `${isWarm(value, shade) ? "warm" : "cool"}-${Math.ceil(strength * WIDTHS)}`;
+}
+
+/** What the underlines of a shade mean. */
+export const underlineMeaning = (shade: Shade): string => {
+  const [solid, dotted] = isWarm(1, shade) ? ["above", "below"] : ["below", "above"];
+  return `Your system draws no such colours: a solid underline is a value ${solid} 0, a dotted one a value ${dotted} 0, and the thicker it is, the larger is the value.`;
+};
 
 /** Where the reasoning ends, as the number of its tokens; 0 where there is none. */
 export function reasoningTokens(tokens: readonly string[]): number {

@@ -7,7 +7,7 @@ import { PlainText } from "@/components/text/plain-text";
 import { Sentence } from "@/components/text/sentence";
 import { number, plural } from "@/lib/format";
 
-import { background, reasoningTokens, valuesOf, type Shading } from "./shades";
+import { background, reasoningTokens, underline, valuesOf, type Shading } from "./shades";
 
 /** `unshaded`: why tokens have no numbers, where they have none. */
 export function Tokens(props: { sample: Sample; shading: Shading; unshaded: string }) {
@@ -80,9 +80,8 @@ function Shaded(props: { sample: Sample; shading: Shading; from: number; to: num
               key={place}
               data-token={place}
               className={place === asked ? "asked" : undefined}
-              style={{
-                background: background(values?.[place] ?? null, shading.scale, shading.shade),
-              }}
+              data-underline={underline(values?.[place] ?? null, shading)}
+              style={{ background: background(values?.[place] ?? null, shading) }}
               title={titleOf(sample, place)}
             >
               <PlainText text={token} />
