@@ -57,7 +57,10 @@ describe("a picture of the page as a file", () => {
     expect(namesOf("path")).toEqual(["d", ...drawn]);
     expect(namesOf("line")).toEqual([...drawn, "x1", "x2"]);
     expect(namesOf("circle")).toEqual([...drawn.slice(0, 2), "r", ...drawn.slice(2)]);
-    expect(namesOf("text")).toEqual(["fill", "font-family", "font-size", "font-weight", "opacity"]);
+    expect(namesOf("text")).toEqual([
+      ...["fill", "font-family", "font-size", "font-weight", "opacity", "paint-order"],
+      ...["stroke", "stroke-linejoin", "stroke-width"],
+    ]);
     expect(namesOf("g")).toEqual([]);
     expect(file.querySelector("text")?.getAttribute("font-size")).toBe("font-size of text");
     expect(file.querySelector("circle")?.getAttribute("fill")).toBe("fill of circle");

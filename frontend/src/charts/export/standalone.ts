@@ -6,7 +6,10 @@ const NAMESPACE = "http://www.w3.org/2000/svg";
 const DRAWN = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity"] as const;
 
 /** And of a text: thousands of dots have no need of a font. */
-const WRITTEN = ["fill", "opacity", "font-family", "font-size", "font-weight"] as const;
+const WRITTEN = [
+  ...["fill", "opacity", "font-family", "font-size", "font-weight"],
+  ...["stroke", "stroke-width", "stroke-linejoin", "paint-order"],
+] as const;
 
 /** What means something in the page alone. */
 const OF_THE_PAGE = ["class", "style", "tabindex", "aria-label"] as const;

@@ -11,7 +11,7 @@ import { useState, type KeyboardEvent, type MouseEvent } from "react";
 import { between, number } from "@/lib/format";
 
 import { savePixels, saveRows, saveVectors, type Shown } from "./files";
-import { placed, type Room } from "./labels";
+import { fitting, placed, type Mark, type Room } from "./labels";
 import type { Column, Path, PathPoint } from "./path";
 import { HEADS, rowsOf } from "./rows";
 import { labelsOf, niceTicks } from "../ticks";
@@ -123,6 +123,15 @@ function PathMarks({ path, near, places }: { path: Path; near: Near | null; plac
   );
 }
 
+const MARK_PX = 5;
+
+/** What is drawn of a point. */
+const markOf = (point: PathPoint, { X, Y }: Places): Mark => ({
+  x: X(point),
+  top: Math.min(Y(point.high), Y(point.reward) - MARK_PX),
+  bottom: Math.max(Y(point.low), Y(point.reward) + MARK_PX),
+});
+
 /** What each path is called, at its end, with its colour: a label may have made room for another. */
 function PathLabels({
   paths,
@@ -140,9 +149,12 @@ function PathLabels({
     const [x, y] = [places.X(last), places.Y(last.reward) - 9];
     return [{ path, mark, text: `${mark} ${path.label}`, x, y }];
   });
-  return placed(wanted, room).map(({ path, mark, x, y, anchor }) => (
+  const marks = paths.flatMap(({ points }) => points.map((point) => markOf(point, places)));
+  return placed(wanted, room, marks).map(({ path, mark, text, x, y, anchor }) => (
     <text key={path.id} className="path-label" x={x} y={y} textAnchor={anchor}>
-      <tspan style={{ fill: `var(${path.colour})` }}>{mark}</tspan> {path.label}
+      {text.endsWith(path.label) ? null : <title>{path.label}</title>}
+      <tspan style={{ fill: `var(${path.colour})` }}>{mark}</tspan>
+      {text.slice(mark.length)}
     </text>
   ));
 }
@@ -336,7 +348,7 @@ function Picture(props: RewardVsKlProps & { onDrawn: (drawn: SVGSVGElement | nul
           );
         })}
         <text x={4} y={12}>
-          {props.reward}
+          {fitting(props.reward, width - PAD.right)}
         </text>
         <text x={width - PAD.right} y={height - 4} textAnchor="end">
           {isRoot ? "√KL to the reference" : "KL to the reference, nats per response"}
@@ -347,7 +359,10 @@ function Picture(props: RewardVsKlProps & { onDrawn: (drawn: SVGSVGElement | nul
         <PathLabels
           paths={paths}
           places={places}
-          room={{ left: PAD.left, top: 0, bottom: height - PAD.bottom }}
+          room={{
+            ...{ left: PAD.left, right: width - PAD.right },
+            ...{ top: 0, bottom: height - PAD.bottom },
+          }}
         />
       </svg>
       <p className="small muted mono" aria-live="polite">
