@@ -21,6 +21,7 @@ from sqlalchemy import create_engine, text
 from backend.store.db import Database, SessionsOfARequest
 from tests import compiled, schedule, servers, visibility
 from tests.once import Once
+from tests.warm_python import host
 
 ROOT = Path(__file__).resolve().parents[1]
 _counter = itertools.count()
@@ -112,6 +113,19 @@ def _alembic(url: str) -> Config:
     config = Config(str(ROOT / "alembic.ini"))
     config.set_main_option("sqlalchemy.url", url.replace("%", "%%"))
     return config
+
+
+@pytest.fixture(scope="session")
+def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A command that stands for `python`, with torch and transformers loaded."""
+    with host.running(tmp_path_factory.mktemp("warm")) as command:
+        yield command
+
+
+@pytest.fixture(scope="session")
+def warm_trainer(warm_python: str) -> str:
+    """The command of a trainer whose libraries are loaded before it begins."""
+    return f"{warm_python} -P -m worker.trainer"
 
 
 @pytest.fixture(scope="session")
