@@ -48,6 +48,12 @@ def _begin(
     raise SystemExit(main(arguments))
 
 
+def ensure_server() -> None:
+    """Let the fork server run; also whoever else asks multiprocessing for one gets this one."""
+    with patch.dict(os.environ, ENVIRONMENT):
+        forkserver.ensure_running()
+
+
 class WarmProcess:
     """A process at work, as much of `subprocess.Popen` as tests need."""
 
@@ -65,9 +71,8 @@ class WarmProcess:
         log.touch()
         given = (main, arguments, dict(environment), str(log), stdin)
         self._process = _CONTEXT.Process(target=_begin, args=given)
-        with patch.dict(os.environ, ENVIRONMENT):
-            forkserver.ensure_running()
-            self._process.start()
+        ensure_server()
+        self._process.start()
 
     @property
     def pid(self) -> int:

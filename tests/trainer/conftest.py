@@ -49,9 +49,15 @@ class Workshop:
         (run_dir / "config.json").write_text(json.dumps(complete))
         return run_dir
 
-    def start(self, run_dir: Path, *, environment: dict[str, str] | None = None) -> WarmTrainer:
+    def start(
+        self,
+        run_dir: Path,
+        *,
+        environment: dict[str, str] | None = None,
+        log: Path | None = None,
+    ) -> WarmTrainer:
         """The trainer's process, a fork of one that has loaded the libraries."""
-        trainer = WarmTrainer(run_dir, environment or {})
+        trainer = WarmTrainer(run_dir, environment or {}, log)
         self.started.append(trainer)
         return trainer
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 import math
 import signal
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,12 +19,10 @@ from backend.schemas.training import parse_run_config
 from tests.small_disk import small_disk
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import (
-    ROOT,
     SMALL_CONFIGS,
     TRAINED,
     Finished,
     Workshop,
-    command,
     lines,
     policy_gradient_config,
     reward_model_config,
@@ -236,7 +233,7 @@ def test_a_killed_run_goes_on_from_its_last_complete_checkpoint(
 ) -> None:
     config = sft_config(tiny_model, checkpoint_every=2, lora=None)
     whole = workshop.lay_out("whole", config)
-    assert workshop.run(whole, by_command=True)["code"] == 0
+    assert workshop.run(whole)["code"] == 0
 
     kill = stop_after(5, signal.SIGKILL)
     killed = interrupted(workshop, "killed", config, kill, code=-signal.SIGKILL)
@@ -376,10 +373,11 @@ def test_a_full_disk_is_reported_and_what_was_there_stays(
 
 @pytest.mark.slow
 def test_a_run_directory_that_cannot_be_made_ends_with_code_six(
-    tiny_model: Path, tmp_path: Path
+    workshop: Workshop, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     run_dir = tmp_path / "file" / "run"
-    done = subprocess.run(command(run_dir), cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 6
-    assert "could not write" in done.stderr
+    trainer = workshop.start(run_dir, log=tmp_path / "trainer.log")
+    _, said = trainer.communicate(timeout=240)
+    assert trainer.returncode == 6
+    assert "could not write" in said

@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from tests import warm
 from tests.trainer.sharding import LENGTHS, Update, load, run_rank, update
 
 ROWS = list(range(len(LENGTHS)))
@@ -56,7 +57,9 @@ def test_06_two_processes_give_the_gradient_of_one(tiny_model: Path, tmp_path: P
     """Over gloo: every second row each, in micro-batches of two; advantages from all rows."""
     rules = [replace(how, micro_batch=2) for how in RULES]
 
-    torch.multiprocessing.spawn(run_rank, (2, tiny_model, tmp_path, rules), nprocs=2)
+    warm.ensure_server()
+    arguments = (2, tiny_model, tmp_path, rules)
+    torch.multiprocessing.start_processes(run_rank, arguments, nprocs=2, start_method="forkserver")
 
     for how in RULES:
         check_equal(load_file(tmp_path / how.estimator), update(load(tiny_model), how, ROWS))

@@ -5,6 +5,7 @@ environment that has it.
 """
 
 import os
+import shlex
 import signal
 import sys
 import time
@@ -38,22 +39,28 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def stand_in(tmp_path: Path) -> Path:
     """An interpreter whose `vllm` is the stand-in."""
-    return _stand_in(tmp_path)
+    return _stand_in(tmp_path, shlex.quote(sys.executable))
+
+
+@pytest.fixture
+def warm_stand_in(tmp_path: Path, warm_python: str) -> Path:
+    """The same with its libraries loaded."""
+    return _stand_in(tmp_path, warm_python)
 
 
 @pytest.fixture(params=["stand-in", "vllm"])
-def vllm_python(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def vllm_python(request: pytest.FixtureRequest) -> str:
     """The interpreter to sample in."""
     if request.param == "stand-in":
-        return str(_stand_in(tmp_path))
+        return str(request.getfixturevalue("warm_stand_in"))
     if REAL is None:
         pytest.skip("PODIUM_TEST_VLLM_PYTHON names no interpreter with vllm")
     return REAL
 
 
-def _stand_in(folder: Path) -> Path:
+def _stand_in(folder: Path, python: str) -> Path:
     path = folder / "python"
-    path.write_text(f'#!/bin/sh\nPYTHONPATH="{STAND_IN}" exec "{sys.executable}" "$@"\n')
+    path.write_text(f'#!/bin/sh\nPYTHONPATH="{STAND_IN}" exec {python} "$@"\n')
     path.chmod(0o755)
     return path
 
@@ -109,9 +116,9 @@ def test_an_evaluation_whose_log_probabilities_vllm_cannot_report_is_refused() -
 
 
 def test_a_set_is_not_cut_at_the_limit_of_the_rollout(
-    workshop: Workshop, model: Path, stand_in: Path, monkeypatch: pytest.MonkeyPatch
+    workshop: Workshop, model: Path, warm_stand_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PODIUM_VLLM_PYTHON", str(stand_in))
+    monkeypatch.setenv("PODIUM_VLLM_PYTHON", str(warm_stand_in))
     long = {"name": "long", "prompts": {"path": "inputs/prompts.jsonl"}, "split": "train"}
     config = config_of(model, evaluation_sets=[long | {"max_new_tokens": 100}]) | {"steps": 1}
     config["rollout"] = config["rollout"] | {"max_prompt_tokens": 60}
@@ -165,10 +172,10 @@ def test_generate_samples_there_too(workshop: Workshop, model: Path, vllm_python
 
 
 def test_greedy_responses_and_their_stop_strings_are_the_same_there(
-    workshop: Workshop, model: Path, stand_in: Path, monkeypatch: pytest.MonkeyPatch
+    workshop: Workshop, model: Path, warm_stand_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """vllm knows no stop string: what it samples after one is left out."""
-    monkeypatch.setenv("PODIUM_VLLM_PYTHON", str(stand_in))
+    monkeypatch.setenv("PODIUM_VLLM_PYTHON", str(warm_stand_in))
     rollout = {"max_new_tokens": 16, "temperature": 0}
     config = {
         "method": "generate",
@@ -218,12 +225,12 @@ def test_the_same_weights_go_over_once(
 
 
 def test_the_same_seeds_draw_the_same_tokens(
-    workshop: Workshop, model: Path, stand_in: Path
+    workshop: Workshop, model: Path, warm_stand_in: Path
 ) -> None:
     texts = []
     for name in ("one", "two"):
         run_dir = workshop.lay_out(name, config_of(model))
-        workshop.run(run_dir, environment={"PODIUM_VLLM_PYTHON": str(stand_in)})
+        workshop.run(run_dir, environment={"PODIUM_VLLM_PYTHON": str(warm_stand_in)})
         texts.append([line["response"] for line in lines(run_dir, "sample")])
     assert texts[0] == texts[1]
     assert len(set(texts[0])) > 3

@@ -19,10 +19,13 @@ def _train(arguments: Sequence[str]) -> int:
 class WarmTrainer(WarmProcess):
     """A trainer at work."""
 
-    def __init__(self, run_dir: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, run_dir: Path, environment: Mapping[str, str], log: Path | None = None
+    ) -> None:
+        """Start it; it prints to `log`, by default in the run directory."""
         arguments = [str(run_dir / "config.json"), "--run-dir", str(run_dir)]
         given = os.environ | ENVIRONMENT | environment
-        super().__init__(_train, arguments, given, run_dir / "trainer.log")
+        super().__init__(_train, arguments, given, log or run_dir / "trainer.log")
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         """Wait for the end; what it has printed comes second."""

@@ -13,7 +13,7 @@ from backend.schemas.records import GeneratedRecord
 from backend.store.tables.runs import Artifact
 from tests.worker.floor import AT, PROMPTS, Floor
 from tests.worker.test_backup import client
-from tests.worker.test_real_trainer import ROLLOUT, SMALL, TRAINER
+from tests.worker.test_real_trainer import ROLLOUT, SMALL
 from tests.worker.tiny_floor import plant_tiny_model
 
 PROJECT = "project_seed"
@@ -72,14 +72,16 @@ def started(api: TestClient, name: str, config: dict[str, Any]) -> str:
 
 
 @pytest.mark.slow
-def test_a_model_learns_from_the_best_of_its_own_answers(sqlite_floor: Floor) -> None:
+def test_a_model_learns_from_the_best_of_its_own_answers(
+    sqlite_floor: Floor, warm_trainer: str
+) -> None:
     floor = sqlite_floor
     plant_tiny_model(floor)
     with floor.database.write() as session:
         key = add_key(session, user_id="user_seed", name="key", expires_in_s=None, at=AT).key
 
     with (
-        floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="30"),
+        floor.worker(PODIUM_TRAINER_COMMAND=warm_trainer, PODIUM_STOP_GRACE_S="30"),
         client(floor.data_dir, floor.database.url, key) as api,
     ):
         model = {"id": "model_base"}

@@ -33,11 +33,13 @@ def floor_with_model(sqlite_floor: Floor) -> Floor:
 
 
 @pytest.mark.slow
-def test_a_model_is_trained_comes_home_and_is_sampled_from(floor_with_model: Floor) -> None:
+def test_a_model_is_trained_comes_home_and_is_sampled_from(
+    floor_with_model: Floor, warm_trainer: str
+) -> None:
     floor = floor_with_model
     trained = floor.new_run(demonstrations={"id": "snapshot_more"}, **SMALL)
 
-    with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="30"):
+    with floor.worker(PODIUM_TRAINER_COMMAND=warm_trainer, PODIUM_STOP_GRACE_S="30"):
         run = floor.wait_for(trained, "succeeded", "failed", "crashed", timeout_s=120)
         assert run.state == "succeeded", run.error
         (model,) = floor.rows(select(Model).where(Model.run_id == trained))
@@ -66,12 +68,12 @@ def test_a_model_is_trained_comes_home_and_is_sampled_from(floor_with_model: Flo
     ],
 )
 def test_a_run_brings_its_model_home(
-    floor_with_model: Floor, method: str, kind: str, metrics: set[str]
+    floor_with_model: Floor, warm_trainer: str, method: str, kind: str, metrics: set[str]
 ) -> None:
     floor = floor_with_model
     run_id = floor.new_run(method, **SMALL)
 
-    with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="30"):
+    with floor.worker(PODIUM_TRAINER_COMMAND=warm_trainer, PODIUM_STOP_GRACE_S="30"):
         run = floor.wait_for(run_id, "succeeded", "failed", "crashed", timeout_s=120)
         assert run.state == "succeeded", run.error
 
@@ -81,12 +83,12 @@ def test_a_run_brings_its_model_home(
 
 
 @pytest.mark.slow
-def test_an_evaluation_brings_its_numbers_home(floor_with_model: Floor) -> None:
+def test_an_evaluation_brings_its_numbers_home(floor_with_model: Floor, warm_trainer: str) -> None:
     floor = floor_with_model
     baseline = {"id": "model_base"}
     run_id = floor.new_run("evaluate", baseline_model=baseline, rollout=ROLLOUT, **SMALL)
 
-    with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="30"):
+    with floor.worker(PODIUM_TRAINER_COMMAND=warm_trainer, PODIUM_STOP_GRACE_S="30"):
         run = floor.wait_for(run_id, "succeeded", "failed", "crashed", timeout_s=120)
         assert run.state == "succeeded", run.error
 
