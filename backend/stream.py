@@ -26,7 +26,7 @@ from backend.pressure.open_streams import LIFETIME_S, PING, PING_S
 from backend.pressure.permissions import Permission
 from backend.reading.calls import Call, Made, register
 from backend.reading.reader import Reader, made
-from backend.store.db import CATCH_UPS, Database
+from backend.store.db import CATCH_UPS, Database, service_errors
 from backend.store.metrics import points
 from backend.store.runs import events as run_events
 from backend.store.runs.events import KeptEvent
@@ -40,6 +40,8 @@ PAGE = 500
 # Python computes in one thread at a time, and twenty browsers that come back at once read a lot.
 REST = 2
 QUEUE_LENGTH = 2000
+# Of so many events one page, and they are told before a process that reads them could be there.
+FEW = 100
 # For a browser's script, which hears no comments.
 _HEARD_PING = b"event: ping\ndata: {}\n\n"
 
@@ -245,14 +247,21 @@ class Streams:
 
     async def _caught_up(self, run_id: str, at: dict[str, int]) -> bytes:
         """The next page of a run as it goes over the wire, empty at its end; moves `at` along."""
-        call = Call("catch_up", {"run_id": run_id, "at": at})
-        read = partial(made, self._database, self._reader, call)
+        read = partial(self._older, run_id, at)
         async with self._catch_up_turn:
             began = time.monotonic()
             page = await anyio.to_thread.run_sync(read, limiter=self._catch_ups)
             await asyncio.sleep(REST * (time.monotonic() - began) if page.body else 0)
         at |= page.facts["at"]
         return page.body
+
+    def _older(self, run_id: str, at: Mapping[str, int]) -> Made:
+        with service_errors(), self._database.read() as session:
+            behind = run_events.heads(session, [run_id]).get(run_id, 0) - at[run_id]
+        if behind <= 0:
+            return Made({"at": dict(at)}, b"")
+        call = Call("catch_up", {"run_id": run_id, "at": dict(at)})
+        return made(self._database, self._reader, call, is_large=behind > FEW)
 
     def _newer(self, fanned: Mapping[str, int]) -> list[KeptEvent]:
         with self._database.read() as session:

@@ -40,14 +40,15 @@ class Reader:
         process = self._process
         return None if process is None else process.pid
 
-    def make(self, call: Call) -> Made | None:
+    def make(self, call: Call, *, is_large: bool = True) -> Made | None:
         """What the process makes of the call; None: it is not ready, so make it here.
 
-        Raises what the function raises, and Unavailable if the process was killed meanwhile: what
-        it died of, such as too little memory, must not reach the API.
+        For a call that is not large no process is started, but one that is ready is asked. Raises
+        what the function raises, and Unavailable if the process was killed meanwhile: what it died
+        of, such as too little memory, must not reach the API.
         """
         with self._lock:
-            connection = self._connection()
+            connection = self._connection(starts=is_large)
             if connection is None:
                 return None
             try:
@@ -79,12 +80,13 @@ class Reader:
                 self._process.kill()
                 self._ended()
 
-    def _connection(self) -> socket.socket | None:
-        """The socket if the process is ready; starts it if there is none."""
+    def _connection(self, *, starts: bool) -> socket.socket | None:
+        """The socket if the process is ready; if there is none, it may be started."""
         if self._process is not None and not self._process.lives():
             self._ended()
         if self._process is None:
-            self._start()
+            if starts:
+                self._start()
             return None
         connection = self._process.socket
         if not self._is_ready and select.select([connection], [], [], 0)[0]:
@@ -120,9 +122,9 @@ class Reader:
         return code
 
 
-def made(database: Database, reader: Reader | None, call: Call) -> Made:
+def made(database: Database, reader: Reader | None, call: Call, *, is_large: bool = True) -> Made:
     """What the call makes: in the process if it is ready, else here."""
-    there = None if reader is None else reader.make(call)
+    there = None if reader is None else reader.make(call, is_large=is_large)
     if there is not None:
         return there
     with service_errors(), database.read() as session:

@@ -1,5 +1,6 @@
 """The process that makes large answers: what it answers is what the API would, whatever happens."""
 
+import asyncio
 import errno
 import json
 import os
@@ -28,8 +29,11 @@ from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.metrics import points
 from backend.store.tables.data import SnapshotLine
+from backend.stream import FEW, Streams
 from tests.backend.conftest import Service
 from tests.backend.runs.conftest import AT, Seed
+from tests.backend.runs.test_stream import PATIENCE_S, a_run, heads, write
+from tests.loops import in_a_loop
 from tests.processes import wait_until
 
 ADMIN = Caller("user_admin", "admin", Role.ADMIN)
@@ -233,6 +237,41 @@ def test_where_no_process_can_be_started_answers_are_made_here(
     assert reader.make(NOTHING) is None
     assert tried == 1  # And not for each answer anew.
     reader.close()
+
+
+def test_a_stream_that_has_missed_few_events_starts_no_process(
+    database: Database, seed: Seed
+) -> None:
+    """Every page opens one, and most have missed nothing; one that is there is asked, though."""
+    reader, run_id = Reader(database.url), a_run(database, seed)
+    everything = Call("catch_up", {"run_id": run_id, "at": {run_id: 0}})
+
+    async def told() -> bytes:
+        streams, text = Streams(database, reader), b""
+        there = heads(database, run_id)
+        chunks = streams.follow(there)
+        async with asyncio.timeout(PATIENCE_S):
+            while text.count(b"event: ") < there[run_id]:
+                text += await anext(chunks)
+        await chunks.aclose()
+        streams.close()
+        return text
+
+    try:
+        write(database, run_id, range(FEW - 1))
+        few = in_a_loop(told())
+        assert (few.count(b"event: "), reader.pid) == (FEW, None)
+        assert reader.make(everything, is_large=False) is None
+
+        write(database, run_id, range(FEW - 1, FEW))
+        assert in_a_loop(told()).count(b"event: ") == FEW + 1
+        assert reader.pid is not None
+        wait_until(lambda: is_ready(reader), "the process is ready")
+        made = reader.make(everything, is_large=False)
+        assert made is not None
+        assert made.body.count(b"event: ") == FEW + 1
+    finally:
+        reader.close()
 
 
 _OWNER = """
