@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 from alembic import command
 from alembic.config import Config
+from argon2 import PasswordHasher
 from hypothesis import HealthCheck, settings
 from redis import Redis
 from sqlalchemy import create_engine, text
 
+from backend.pressure import passwords
 from backend.store.db import Database, SessionsOfARequest
 from tests import compiled, schedule, servers, visibility
 from tests.once import Once
@@ -36,6 +38,11 @@ for _name in [name for name in os.environ if name.startswith("PODIUM_")]:
 
 # No request has two sessions at once: two such requests could wait for each other for ever.
 SessionsOfARequest.raises = True
+
+# The passwords of tests guard nothing, and the service's own cost keeps every core busy for each of
+# them. The programs that tests start have it.
+passwords._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+passwords._DUMMY_HASH = passwords._hasher.hash("of nobody")
 
 # Tests beside one another share the cores; the models of tests are too small for a second thread.
 if "PYTEST_XDIST_WORKER" in os.environ:

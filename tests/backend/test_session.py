@@ -1,7 +1,9 @@
 """Signing in by link, password and key; cookies and their Origin; answers kept by key."""
 
+import runpy
 import sqlite3
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,19 +12,22 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from argon2 import PasswordHasher
+from argon2 import PasswordHasher, extract_parameters
+from argon2.profiles import RFC_9106_LOW_MEMORY
 from fastapi.testclient import TestClient
 
 from backend import auth
 from backend.domain.own_address import OwnAddress
 from backend.errors import NotSignedIn, TooBusy
-from backend.pressure import sign_in_delay
+from backend.pressure import passwords, sign_in_delay
+from backend.pressure.passwords import Passwords
 from backend.pressure.turns import REFUSE_AFTER_S
 from backend.schemas.vocabulary import Role
 from backend.store.db import Database
 from backend.store.people import users
 from backend.store.tables.credentials import SignInToken
 from tests.backend.conftest import Service
+from tests.loops import in_a_loop
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 ORIGIN = {"Origin": "http://localhost"}
@@ -155,6 +160,24 @@ def test_wrong_passwords_make_their_sender_wait_and_nobody_else(
     assert other.status_code == 401
 
 
+@pytest.fixture
+def own_cost() -> Iterator[None]:
+    """Passwords at the service's own cost; all other tests hash them at the least."""
+    own = runpy.run_path(passwords.__file__)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_hasher", "_DUMMY_HASH"):
+            patch.setattr(passwords, name, own[name])
+        yield
+
+
+@pytest.mark.usefixtures("own_cost")
+def test_a_hash_costs_what_the_library_advises_and_so_does_looking_for_nobody() -> None:
+    kept = in_a_loop(Passwords().hash("correct horse", person="ann"))
+    assert extract_parameters(kept) == RFC_9106_LOW_MEMORY
+    assert extract_parameters(passwords._DUMMY_HASH) == RFC_9106_LOW_MEMORY
+
+
+@pytest.mark.usefixtures("own_cost")
 @pytest.mark.parametrize("is_busy", [False, True])
 def test_a_hash_of_older_parameters_is_renewed_and_never_in_the_way(
     light_service: Service, monkeypatch: pytest.MonkeyPatch, is_busy: bool
@@ -188,6 +211,7 @@ def test_a_hash_of_older_parameters_is_renewed_and_never_in_the_way(
     assert found is not None
     kept = found.hash
     assert (kept == older) == is_busy
+    assert (extract_parameters(kept) == RFC_9106_LOW_MEMORY) == (not is_busy)
     monkeypatch.undo()
     assert light_service.anonymous().post("/api/v1/session", json=body).status_code == 201
 
