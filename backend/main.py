@@ -129,7 +129,7 @@ def create_app(
         title="Podium",
         summary="Rank responses, train the reward model, optimize the policy, watch it happen.",
         lifespan=_lifespan,
-        # Made once, by `openapi.install`: FastAPI would encode it for each request.
+        # Made once, by `openapi.Description`: FastAPI would encode it for each request.
         openapi_url=None,
         # Their pages load scripts from elsewhere, which the content security policy forbids.
         docs_url=None,
@@ -158,7 +158,7 @@ def create_app(
     problems.install(app)
     app.add_middleware(Edge, own=own, trusted=settings.trusted_networks)
     app.router.routes.extend(_routes())
-    openapi.install(app, PREFIX, {PREFIX: ROUTERS, "": (numbers.router,)})
+    openapi.install(app, _description())
     static.mount(app, FRONTEND)
     return app
 
@@ -172,6 +172,12 @@ def _routes() -> list[BaseRoute]:
     api.include_router(health.router)
     api.include_router(numbers.router)
     return api.routes
+
+
+@cache
+def _description() -> openapi.Description:
+    """What every application of this process says of its routes."""
+    return openapi.Description(PREFIX, {PREFIX: ROUTERS, "": (numbers.router,)})
 
 
 @asynccontextmanager

@@ -8,8 +8,10 @@ import asyncio
 import gzip
 import hashlib
 import json
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Self
 
@@ -94,36 +96,55 @@ class _Prepared:
         return Response(self.packed, headers=headers, media_type="application/json")
 
 
-def install(app: FastAPI, prefix: str, routers: Mapping[str, Iterable[APIRouter]]) -> None:
-    """Let the application describe these routers, by the prefix below which they stand, so.
+class Description:
+    """What applications with these routers say of them: the same, so it is made once for all."""
 
-    The document is at `openapi.json` below `prefix`.
-    """
-    routes = [
-        (prefix + route.path, route)
-        for prefix, some in routers.items()
-        for router in some
-        for route in router.routes
-        if isinstance(route, ApiRoute)
-    ]
+    def __init__(self, prefix: str, routers: Mapping[str, Iterable[APIRouter]]) -> None:
+        """`routers`: by the prefix below which they stand; the document stands below `prefix`."""
+        self.address = f"{prefix}/openapi.json"
+        self._routes = [
+            (below + route.path, route)
+            for below, some in routers.items()
+            for router in some
+            for route in router.routes
+            if isinstance(route, ApiRoute)
+        ]
+        self.addresses = [(compile_path(path)[0], route.methods) for path, route in self._routes]
+        self.prepared: _Prepared | None = None
+        self._document: dict[str, Any] | None = None
+        self._making = threading.Lock()
 
-    def _described() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _document(app, routes)
-        return app.openapi_schema
+    def document(self, app: FastAPI) -> dict[str, Any]:
+        """The document; `app`: any application with these routers."""
+        with self._making:
+            if self._document is None:
+                self._document = _document(app, self._routes)
+            return self._document
 
-    prepared: list[_Prepared] = []
+    def prepare(self, app: FastAPI) -> _Prepared:
+        """The document as it is sent, which is then `prepared`."""
+        document = self.document(app)
+        with self._making:
+            if self.prepared is None:
+                self.prepared = _Prepared.of(document)
+            return self.prepared
+
+
+def install(app: FastAPI, description: Description) -> None:
+    """Let the application describe its routers so, at the address of the document, too."""
     preparing = asyncio.Lock()
 
-    @app.api_route(f"{prefix}/openapi.json", methods=["GET", "HEAD"], include_in_schema=False)
+    @app.api_route(description.address, methods=["GET", "HEAD"], include_in_schema=False)
     async def read_document(request: Request) -> Response:
+        # Whoever waits for it holds no thread.
         async with preparing:
-            if not prepared:
-                prepared.append(await run_in_threadpool(lambda: _Prepared.of(app.openapi())))
-        return prepared[0].answer(request)
+            prepared = description.prepared
+            if prepared is None:
+                prepared = await run_in_threadpool(description.prepare, app)
+        return prepared.answer(request)
 
-    app.openapi = _described  # type: ignore[method-assign]
-    app.state.addresses = [(compile_path(path)[0], route.methods) for path, route in routes]
+    app.openapi = partial(description.document, app)  # type: ignore[method-assign]
+    app.state.addresses = description.addresses
 
 
 def methods_of(app: FastAPI, path: str) -> list[str]:
