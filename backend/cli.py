@@ -1,6 +1,7 @@
 """The command line: `podium VERB`; `podium --help` lists the verbs.
 
-Entry point of the installed script; each verb is a few lines over the module that does the work.
+Entry point of the installed script; each verb is a few lines over the module that does the work,
+and imports it itself: all of them together take longer than most verbs.
 """
 
 import argparse
@@ -14,19 +15,17 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 from backend.errors import InvalidInput, ServiceError, TooLarge
-from backend.ops import audit, backup, doctor
-from backend.ops.launcher import Launcher, answers, read_server, sign_in_link
-from backend.ops.migration import migrate, require_database
-from backend.ops.prune import Prune
 from backend.settings import UMASK, Settings, wrong_settings
-from backend.store.db import Database
-from backend.store.revision import require_current
 from problems import command
+
+if TYPE_CHECKING:
+    from backend.ops.launcher import Launcher
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 EXAMPLE = EXAMPLES / "closed_loop.py"
@@ -139,6 +138,8 @@ def _client_environment(url: str, settings: Settings) -> dict[str, str]:
 
 def run_migrate(settings: Settings, _: argparse.Namespace) -> None:
     """Bring the database to this release's schema."""
+    from backend.ops.migration import migrate
+
     with _signals_raise():
         revision = migrate(settings)
     _say(f"The schema is at revision {revision}.")
@@ -146,6 +147,8 @@ def run_migrate(settings: Settings, _: argparse.Namespace) -> None:
 
 def sign_in(settings: Settings, options: argparse.Namespace) -> None:
     """Print a link that signs a browser in as administrator, once, within ten minutes."""
+    from backend.ops.launcher import answers, read_server, sign_in_link
+
     _require_current(settings)
     url = read_server(settings.data_dir).get("url") or f"http://{settings.host}:{settings.port}"
     forgets = options.forget_password
@@ -161,6 +164,10 @@ def sign_in(settings: Settings, options: argparse.Namespace) -> None:
 
 def _require_current(settings: Settings) -> None:
     """Raise a ServiceError that says what to do, unless there is a database of this release."""
+    from backend.ops.migration import require_database
+    from backend.store.db import Database
+    from backend.store.revision import require_current
+
     require_database(settings)
     with closing(Database(settings.sqlalchemy_url)) as database:
         require_current(database)
@@ -168,6 +175,8 @@ def _require_current(settings: Settings) -> None:
 
 def run_backup(settings: Settings, options: argparse.Namespace) -> None:
     """Copy database and artifacts into a folder, with a manifest of hashes."""
+    from backend.ops import backup
+
     with _signals_raise():
         said = backup.backup(settings, Path(options.folder))
     _say(said)
@@ -175,6 +184,8 @@ def run_backup(settings: Settings, options: argparse.Namespace) -> None:
 
 def run_restore(settings: Settings, options: argparse.Namespace) -> None:
     """Verify a backup and put it into an empty data directory."""
+    from backend.ops import backup
+
     with _signals_raise():
         said = backup.restore(settings, Path(options.folder))
     _say(said)
@@ -182,6 +193,8 @@ def run_restore(settings: Settings, options: argparse.Namespace) -> None:
 
 def run_prune(settings: Settings, options: argparse.Namespace) -> None:
     """Delete the files of archived runs and models and unused copies, after asking."""
+    from backend.ops.prune import Prune
+
     _require_current(settings)
     with closing(Prune(settings)) as prune:
         plan = prune.plan()
@@ -202,6 +215,8 @@ def _is_agreed(question: str) -> bool:
 
 def run_audit(settings: Settings, options: argparse.Namespace) -> int:
     """Check that the log of changes is what was written, or copy it into a file."""
+    from backend.ops import audit
+
     _require_current(settings)
     if options.what == "export":
         _say(audit.export(settings, Path(options.file or "audit.jsonl")))
@@ -238,6 +253,8 @@ def run_problems(_: Settings, options: argparse.Namespace) -> int:
 
 def run_doctor(settings: Settings, _: argparse.Namespace) -> int:
     """Check the machine and the installation; the exit code is 1 if something needs attention."""
+    from backend.ops import doctor
+
     findings = doctor.examine(settings)
     for finding in findings:
         _say(f"{'ok  ' if finding.is_fine else 'BAD '} {finding.subject}: {finding.sentence}")
@@ -288,7 +305,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 @contextmanager
-def _running(settings: Settings) -> Iterator[Launcher]:
+def _running(settings: Settings) -> Iterator["Launcher"]:
+    from backend.ops.launcher import Launcher
+
     launcher = Launcher(settings, say=_tell)
     with _signals_raise():
         try:

@@ -15,8 +15,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
 # Of every program that writes into the data directory: what it holds is for its owner alone.
 UMASK = 0o077
@@ -148,6 +146,10 @@ class Settings(BaseSettings):
     def _is_known_database(cls, value: str | None) -> str | None:
         if value is None:
             return value
+        # Takes longer than all else here, and without an address nobody needs it.
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError
+
         try:
             kind = make_url(value).drivername
         except (ArgumentError, ValueError):

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import make_url
 from sqlalchemy.exc import OperationalError
 
@@ -59,6 +57,10 @@ def migrate(settings: Settings) -> str:
 
 
 def _upgrade(settings: Settings) -> None:
+    # Most that ask for the revision find the newest, and do without.
+    from alembic import command
+    from alembic.config import Config
+
     config = Config(str(ROOT / "alembic.ini"))
     config.set_main_option("sqlalchemy.url", settings.sqlalchemy_url.replace("%", "%%"))
     with _as_os_error(settings.data_dir):

@@ -1,4 +1,4 @@
-"""The running API and Celery worker are light: no torch in either, and the API is there at once."""
+"""What runs is light: no torch in API and Celery worker, and verbs load what they need alone."""
 
 import json
 import os
@@ -81,6 +81,33 @@ def test_the_running_celery_worker_has_not_loaded_torch(migrated: Path, tmp_path
     assert {"celery", "sqlalchemy", "worker"} <= modules
     assert modules & HEAVY == set()
     assert "fastapi" not in modules
+
+
+def loaded_by(verb: list[str], data_dir: Path) -> set[str]:
+    command = [sys.executable, "-X", "importtime", "-m", "backend.cli", *verb]
+    done = processes.run(command, processes.environment(data_dir))
+    assert done.returncode == 0, done.stderr
+    names = (line.rpartition("|")[2].strip() for line in done.stderr.splitlines())
+    return {name.partition(".")[0] for name in names}
+
+
+def test_help_loads_no_database_and_no_broker(tmp_path: Path) -> None:
+    modules = loaded_by(["--help"], tmp_path)
+
+    assert {"backend", "argparse"} <= modules
+    assert modules & {"sqlalchemy", "alembic", "celery", "kombu", "redis", "fastapi"} == set()
+
+
+def test_verbs_on_the_database_load_no_broker_and_no_migrations(
+    migrated: Path, tmp_path: Path
+) -> None:
+    created = loaded_by(["migrate"], tmp_path / "new")
+    pruned = loaded_by(["prune"], migrated)
+
+    assert {"sqlalchemy", "alembic"} <= created
+    assert "sqlalchemy" in pruned
+    assert "alembic" not in pruned
+    assert (created | pruned) & {"celery", "kombu", "redis", "fastapi"} == set()
 
 
 @pytest.mark.serial
