@@ -202,6 +202,15 @@ def test_a_system_prompt_that_the_template_leaves_out_is_an_error_of_the_config(
     assert written(silent, blank) == "Q: 1 + 1?\nA:"
 
 
+@pytest.mark.parametrize(
+    "refused", ["messages[0]['content']|length > 9", "messages[0]['content'] != 'Be brief.'"]
+)
+def test_a_template_may_refuse_every_other_system_prompt(refused: str) -> None:
+    """What nobody has asked for is no error of the config."""
+    choosy = "{% if " + refused + " %}{{ raise_exception('Unknown') }}{% endif %}" + MINE
+    assert written(choosy, ASKED, system="Be brief.") == "Q: Be brief.\nA:Q: 1 + 1?\nA:"
+
+
 def test_a_run_leaves_the_template_that_it_was_trained_with(
     workshop: Workshop, tmp_path: Path
 ) -> None:

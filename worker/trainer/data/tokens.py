@@ -134,17 +134,30 @@ def _render_with_system(
 ) -> list[int]:
     """The ids of a conversation that begins with a system turn.
 
-    Raises ValueError where the template says the same with another system prompt.
+    Raises ValueError where the template leaves the system prompt out.
     """
-    own = turns[0]["content"]
-    other = [{"role": "system", "content": f"{own} Or not."}, *turns[1:]]
-    written, with_other = (
-        conversations.write(tokenizer, one, is_open=True) for one in (turns, other)
-    )
-    if own.strip() and written == with_other:
+    written = conversations.write(tokenizer, turns, is_open=True)
+    if not _is_told(tokenizer, turns, written):
         raise ValueError("it leaves the system prompt out")
     ids: list[int] = tokenizer(written, add_special_tokens=False)["input_ids"]
     return ids
+
+
+def _is_told(tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]], written: str) -> bool:
+    """Whether what a template has `written` depends on the system prompt; a blank one says nothing.
+
+    The conversation is written once more only where the system prompt cannot be told from words of
+    the template and of other turns.
+    """
+    system = turns[0]["content"].strip()
+    elsewhere = (tokenizer.get_chat_template(), *(turn["content"] for turn in turns[1:]))
+    if not system or (system in written and not any(system in text for text in elsewhere)):
+        return True
+    other = {**turns[0], "content": f"{turns[0]['content']} Or not."}
+    try:
+        return written != conversations.write(tokenizer, [other, *turns[1:]], is_open=True)
+    except TEMPLATE_ERRORS:  # It has read the other one, to refuse it.
+        return True
 
 
 def _unfit(turns: list[dict[str, str]], what: str) -> ConfigError:
