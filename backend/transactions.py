@@ -40,7 +40,7 @@ class Transactions:
     async def admit(self, person: str, work: Callable[[Session], T]) -> T:
         """What `work` finds out about who asks. Raises TooBusy if too many wait."""
         async with self._turns.admitting(person):
-            return await run_in_threadpool(_within, self._database.read, work)
+            return await run_in_threadpool(_within, self._database.look, work)
 
     async def read(self, person: str, work: Callable[[Session], T]) -> T:
         """What `work` finds in a session for reading. Raises TooBusy if too many wait."""

@@ -120,6 +120,9 @@ _SILENT_CLIENT = (
     "tcp_user_timeout = 15000",  # milliseconds
 )
 
+# One state of the database for all statements; PostgreSQL would show each the newest.
+_BEGIN_AT_ONCE = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
 # Compiling a statement takes PostgreSQL longer than any of ours runs.
 _NO_JIT = "jit = off"
 
@@ -246,14 +249,16 @@ class Database:
         begin = (
             "BEGIN IMMEDIATE"
             if self.is_sqlite
-            else f"SET LOCAL idle_in_transaction_session_timeout = {pause_ms}"
+            else f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = {pause_ms}"
         )
         self._write_engine = self.engine.execution_options(podium_begin=begin)
         self._read_engine = (
             self.engine
             if self.is_sqlite
-            else self.engine.execution_options(postgresql_readonly=True)
+            else self.engine.execution_options(podium_begin="BEGIN READ ONLY")
         )
+        self._look_engine = self.engine.execution_options(podium_begin=None)
+        event.listen(self._look_engine, "before_cursor_execute", _must_select)
         with _write_locks_guard:
             self._write_lock = _write_locks.setdefault(url, threading.Lock())
         # Told after each writing transaction who held the writer, and for how many seconds.
@@ -270,6 +275,16 @@ class Database:
                 session.commit()
 
     @contextmanager
+    def look(self) -> Iterator[Session]:
+        """A session for one SELECT or two, each a transaction of its own; it refuses all else.
+
+        To begin and to end a transaction are two messages more, and whoever is asked who they are
+        waits for them with every request.
+        """
+        with counted(), Session(self._look_engine, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
     def read_at_once(self) -> Iterator[Session]:
         """A session for reading a lot: it sees what was committed at its first read, all the time.
 
@@ -278,12 +293,7 @@ class Database:
         """
         with Session(self.engine, expire_on_commit=False) as session:
             if not self.is_sqlite:  # whose readers have no other way
-                session.connection(
-                    execution_options={
-                        "isolation_level": "REPEATABLE READ",
-                        "postgresql_readonly": True,
-                    }
-                )
+                session.connection(execution_options={"podium_begin": _BEGIN_AT_ONCE})
             yield session
 
     @contextmanager
@@ -350,9 +360,9 @@ class Database:
         if self.is_sqlite:
             return
         with self.engine.connect() as connection:
-            at_once = connection.execution_options(isolation_level="AUTOCOMMIT")
+            each_alone = connection.execution_options(podium_begin=None)
             for table in tables:
-                at_once.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {table}")
+                each_alone.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {table}")
 
     def _one_writer(self) -> AbstractContextManager[object]:
         return self._write_lock if self.is_sqlite else nullcontext()
@@ -377,6 +387,15 @@ class Database:
         while isinstance(pool, QueuePool) and pool.checkedout() and time.monotonic() < until:
             time.sleep(0.01)
         self.engine.dispose()
+
+
+class NotASelect(RuntimeError):
+    """A statement that changes something, in a session that only looks: nothing would undo it."""
+
+
+def _must_select(_: Connection, __: object, statement: str, *___: object) -> None:
+    if not statement.startswith("SELECT"):
+        raise NotASelect(f"found {statement[:20]!r} in a session that only looks; open another")
 
 
 def unanswered() -> Unavailable:
@@ -425,6 +444,9 @@ def _postgres_engine(url: str, idle_connections: int) -> Engine:
     engine = create_engine(
         url,
         hide_parameters=True,  # Errors go into the log.
+        # The driver's own BEGIN is a message more in each transaction that says how it begins; we
+        # emit ours below.
+        isolation_level="AUTOCOMMIT",
         pool_size=idle_connections,
         max_overflow=MOST_CONNECTIONS - idle_connections,
         pool_timeout=POOL_TIMEOUT_S,
@@ -436,11 +458,10 @@ def _postgres_engine(url: str, idle_connections: int) -> Engine:
         # Statements and not options of the connection, which belong to whoever wrote the URL and
         # are refused by some poolers.
         connection.execute("; ".join(f"SET {setting}" for setting in (*_SILENT_CLIENT, _NO_JIT)))
-        connection.commit()
 
     _ask_the_idle(engine)
     _say_no_rows(engine)
-    _begin_with(engine)
+    _begin_with(engine, "BEGIN")
     return engine
 
 
@@ -526,8 +547,8 @@ def _lower(text: str | None) -> str | None:
     return None if text is None else text.lower()
 
 
-def _begin_with(engine: Engine, usual: str | None = None) -> None:
-    """Begin each transaction with the statement that its execution options name."""
+def _begin_with(engine: Engine, usual: str) -> None:
+    """Begin each transaction with the statement that its execution options name, if any."""
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:

@@ -15,7 +15,13 @@ from sqlalchemy.exc import InternalError, OperationalError
 
 from backend.pressure.turns import SQLITE_READERS, Turns
 from backend.store import db
-from backend.store.db import MOST_CONNECTIONS, Database, SecondSession, one_session_at_a_time
+from backend.store.db import (
+    MOST_CONNECTIONS,
+    Database,
+    NotASelect,
+    SecondSession,
+    one_session_at_a_time,
+)
 from backend.store.tables.data import Project
 from tests.backend.conftest import Service
 from tests.loops import in_a_loop
@@ -147,3 +153,20 @@ def test_what_a_reading_session_writes_is_not_kept(database: Database) -> None:
         session.flush()
     with database.read() as session:
         assert session.scalars(select(Project)).all() == []
+
+
+def test_a_session_that_looks_refuses_what_nothing_would_undo(database: Database) -> None:
+    with database.look() as session:
+        session.add(Project(id="project_x", created_at=datetime.now(UTC), name="x"))
+        with pytest.raises(NotASelect):
+            session.flush()
+    with database.look() as session:
+        assert session.scalars(select(Project)).all() == []
+
+
+def test_a_session_that_looks_sees_what_others_commit_meanwhile(database: Database) -> None:
+    with database.look() as session:
+        assert session.scalars(select(Project.id)).all() == []
+        with database.write() as other:
+            other.add(Project(id="project_x", created_at=datetime.now(UTC), name="x"))
+        assert session.scalars(select(Project.id)).all() == ["project_x"]
