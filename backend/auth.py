@@ -26,7 +26,9 @@ from backend.schemas.projects.members import (
     OpenedInvitation,
 )
 from backend.schemas.vocabulary import Role, Scope
+from backend.store.owners import Asked
 from backend.store.people import invitations, keys, sign_ins, users
+from backend.store.people.callers import Sender
 from backend.store.people.credentials import Secret
 from backend.store.people.invitations import Link
 
@@ -92,35 +94,40 @@ def add_key(
 
 
 def authenticate(
-    session: Session, credentials: Credentials, *, at: datetime, own: OwnAddress
-) -> Caller:
-    """Who is asking, by bearer key or by cookie.
+    session: Session,
+    credentials: Credentials,
+    *,
+    at: datetime,
+    own: OwnAddress,
+    asked: Asked | None = None,
+) -> Sender:
+    """Who is asking, by bearer key or by cookie, and whose the object is that is asked for.
 
     Raises NotSignedIn without valid credentials or from the page of another user, Forbidden for a
     cookie from a foreign origin.
     """
     if credentials.authorization is not None:
         scheme, _, key = credentials.authorization.partition(" ")
-        caller = (
-            keys.caller_of(session, _sha256(key.strip()), at=at)
+        sender = (
+            keys.sender_of(session, _sha256(key.strip()), at=at, asked=asked)
             if scheme.lower() == "bearer"
             else None
         )
     elif credentials.cookie is not None:
         check_origin(credentials, own)
-        caller = sign_ins.caller_of(session, _sha256(credentials.cookie), at=at)
+        sender = sign_ins.sender_of(session, _sha256(credentials.cookie), at=at, asked=asked)
     else:
         raise NotSignedIn(
             "the request has neither a key nor a session",
             advice="Send `Authorization: Bearer KEY`, or sign in first.",
         )
-    if caller is None:
+    if sender is None:
         raise NotSignedIn(
             "the key or session is unknown, expired or revoked",
             advice="Sign in again or ask an administrator for a new key.",
         )
-    check_page(caller, credentials.page_of)
-    return caller
+    check_page(sender.caller, credentials.page_of)
+    return sender
 
 
 def check_page(caller: Caller, page_of: str | None) -> None:

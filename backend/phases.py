@@ -33,8 +33,9 @@ from backend.pressure.turns import Turns
 from backend.pressure.visitors import Connection, Visitors
 from backend.reading.calls import Call, Made
 from backend.schemas.vocabulary import Role, Scope
-from backend.store.owners import Owner, owner_of
+from backend.store.owners import Owner, asked_of
 from backend.store.people import audit, idempotency
+from backend.store.people.callers import Sender
 from backend.store.people.idempotency import KeptAnswer
 from backend.traces.collector import DONE, NO_OBJECT, Trace, Traces
 from backend.transactions import Transactions
@@ -97,8 +98,11 @@ class Phases:
     def admitted(self, session: Session) -> Caller:
         """Admit the caller by what the store says now; streams and exports ask again meanwhile."""
         own = self.request.app.state.own_address
-        self._sender = caller = authenticate(session, self._sent, at=now(), own=own)
-        return _admitted(session, caller, self.operation, self.request.path_params)
+        named = self.request.path_params
+        asked = asked_of(self.operation.of, named)
+        sender = authenticate(session, self._sent, at=now(), own=own, asked=asked)
+        self._sender = sender.caller
+        return _admitted(sender, self.operation, named)
 
     def taking_much(self) -> AbstractAsyncContextManager[None]:
         """The turn of this person to send a large body. Raises TooBusy if too many wait."""
@@ -298,10 +302,9 @@ def credentials_of(request: Request) -> Credentials:
     )
 
 
-def _admitted(
-    session: Session, caller: Caller, operation: Operation, named: Mapping[str, str]
-) -> Caller:
+def _admitted(sender: Sender, operation: Operation, named: Mapping[str, str]) -> Caller:
     """The caller, about to do this operation on what the address names."""
+    caller, owner = sender
     caller.must_have_scope(*operation.scopes)
     caller = caller.needing(operation.role)
     match operation.of:
@@ -314,18 +317,11 @@ def _admitted(
         case Of.ONESELF:
             pass
         case kind:
-            _must_see(session, caller, operation, named[f"{kind}_id"])
+            _must_see(caller, operation, owner, f"{kind} {named[f'{kind}_id']}")
     return caller
 
 
-def _must_see(session: Session, caller: Caller, operation: Operation, object_id: str) -> None:
-    what = f"{operation.of} {object_id}"
-    # Whoever has a role in a project names one that is there: foreign keys see to it.
-    owner = (
-        Owner(object_id)
-        if operation.of is Of.PROJECT and object_id in caller.roles
-        else owner_of(session, operation.of, object_id, user_id=caller.id)
-    )
+def _must_see(caller: Caller, operation: Operation, owner: Owner | None, what: str) -> None:
     if owner is None:
         raise missing(what)
     caller.must_see(owner.project_id, what)

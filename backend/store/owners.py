@@ -1,18 +1,19 @@
 """Which project an object belongs to, asked by every request before anything else is read.
 
-Called by `backend.phases` alone. What is missing gives None, so that one sentence answers for it
-and for what the caller may not see.
+`backend.phases` asks it together with who sends the request: see `people.callers`. What is missing
+gives None, so that one sentence answers for it and for what the caller may not see.
 """
 
-from functools import cache
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, bindparam, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy import ColumnElement, bindparam, func, literal_column, null, select
+from sqlalchemy.orm import InstrumentedAttribute
 
 from backend.domain.operations import Of
 from backend.store.tables.data import Assignment, Project, Snapshot
 from backend.store.tables.models import Model
+from backend.store.tables.people import User
 from backend.store.tables.runs import Experiment, Run
 from backend.store.visibility import is_visible
 
@@ -33,23 +34,33 @@ _COLUMNS: dict[Of, tuple[InstrumentedAttribute[str], InstrumentedAttribute[Any]]
 }
 
 
-def owner_of(session: Session, kind: Of, object_id: str, *, user_id: str) -> Owner | None:
-    """The project that decides who may use this object; None if there is no such object.
+class Asked(NamedTuple):
+    """An object that the address of a request names."""
 
-    An assignment of another annotator is none of the caller's.
+    kind: Of
+    id: str
+
+
+def asked_of(kind: Of, named: Mapping[str, str]) -> Asked | None:
+    """What an operation of this kind is about, by the names in its address; None: nothing."""
+    return Asked(kind, named[f"{kind}_id"]) if kind in _COLUMNS else None
+
+
+def column(kind: Of | None) -> ColumnElement[Any]:
+    """A column beside a user: the project of the object `:object_id`, "" for one of all projects.
+
+    It is null if there is no such object. An assignment of another annotator is none of the user's.
     """
-    named = {"object_id": object_id}
-    if kind is Of.ASSIGNMENT:
-        named["user_id"] = user_id
-    row = session.connection().execute(_statement(kind), named).one_or_none()
-    return None if row is None else Owner(row[0])
-
-
-@cache
-def _statement(kind: Of) -> Select[Any]:
+    if kind is None:
+        return null()
     id_column, project_column = _COLUMNS[kind]
-    statement = select(project_column).where(id_column == bindparam("object_id"))
+    found = select(func.coalesce(project_column, literal_column("''")))
+    found = found.where(id_column == bindparam("object_id"))
     if kind is Of.ASSIGNMENT:
-        own = Assignment.user_id == bindparam("user_id")
-        return statement.where(own, is_visible(Assignment))
-    return statement
+        found = found.where(Assignment.user_id == User.id, is_visible(Assignment))
+    return found.correlate(User).scalar_subquery()
+
+
+def read(found: str | None) -> Owner | None:
+    """What the column says; None if there is no such object."""
+    return None if found is None else Owner(found or None)

@@ -235,8 +235,8 @@ def test_an_expired_key_is_refused(database: Database, tmp_path: Path) -> None:
         assert user_id is not None
         key = auth.add_key(session, user_id=user_id, name="k", expires_in_s=60, at=NOW).key
         sent = auth.Credentials("GET", f"Bearer {key}", None, None, "x", "http")
-        caller = auth.authenticate(session, sent, at=NOW, own=OwnAddress())
-        assert caller.id == user_id
+        sender = auth.authenticate(session, sent, at=NOW, own=OwnAddress())
+        assert sender.caller.id == user_id
         with pytest.raises(NotSignedIn):
             auth.authenticate(session, sent, at=NOW + timedelta(seconds=61), own=OwnAddress())
 

@@ -6,7 +6,7 @@ then ends what was made too. Users are held before keys, and by number.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Row, bindparam, select
 from sqlalchemy.orm import Session
@@ -14,18 +14,28 @@ from sqlalchemy.orm import Session
 from backend.domain.access import ApiKeyUsed, Caller
 from backend.errors import NotSignedIn
 from backend.schemas.vocabulary import Role
+from backend.store import owners
+from backend.store.owners import Owner
 from backend.store.tables.credentials import ApiKey
 from backend.store.tables.people import Membership, User
 from backend.store.visibility import is_visible
 
 # Active users: a row for each role in a project, one without a project for whoever has none. Every
-# request asks by a proof that is joined to it.
+# request asks by a proof that is joined to it, and with the owner of what it names as next column.
 WHO = (
     select(User.id, User.name, User.role, Membership.project_id, Membership.role)
     .outerjoin_from(User, Membership, Membership.user_id == User.id)
     .where(User.is_active, is_visible(User))
 )
+_OWNER = 5
 _BY_ID = WHO.where(User.id == bindparam("user_id"))
+
+
+class Sender(NamedTuple):
+    """Who sends a request, and whose the object is that it names; None if it is not there."""
+
+    caller: Caller
+    owner: Owner | None
 
 
 def of_user(session: Session, user_id: str) -> Caller | None:
@@ -62,6 +72,12 @@ def _is_valid(session: Session, key: ApiKeyUsed | None) -> bool:
         return True
     unrevoked = select(ApiKey.id).where(ApiKey.id == key.id, ApiKey.revoked_at.is_(None))
     return session.scalar(unrevoked.with_for_update(read=True)) is not None
+
+
+def sender(rows: Sequence[Row[*tuple[Any, ...]]], key: ApiKeyUsed | None = None) -> Sender | None:
+    """The sender of these rows of `WHO` and `owners.column`, None without any."""
+    found = caller(rows, key)
+    return None if found is None else Sender(found, owners.read(rows[0][_OWNER]))
 
 
 def caller(rows: Sequence[Row[*tuple[Any, ...]]], key: ApiKeyUsed | None = None) -> Caller | None:

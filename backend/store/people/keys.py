@@ -6,18 +6,24 @@ does an invitation.
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, or_, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.access import ApiKeyUsed, Caller
+from backend.domain.operations import Of
 from backend.errors import NotFound
 from backend.schemas.paging import Listing
 from backend.schemas.people import KeyAnswer
 from backend.schemas.vocabulary import Scope
+from backend.store import owners
 from backend.store.ids import new_id
+from backend.store.owners import Asked
 from backend.store.paging import Page, page_of
 from backend.store.people import callers, users
+from backend.store.people.callers import Sender
 from backend.store.tables.credentials import ApiKey, Invitation
 from backend.store.tables.people import User
 
@@ -95,27 +101,32 @@ def revoke_all(session: Session, user_id: str, *, at: datetime) -> None:
     _revoke(session, ApiKey.user_id == user_id, at)
 
 
-# Built once: every request asks this, and building a statement takes longer than running it.
-_USER_OF_KEY = (
-    callers.WHO.add_columns(ApiKey.id, ApiKey.scopes, ApiKey.expires_at)
-    .join(ApiKey, ApiKey.user_id == User.id)
-    .where(
-        ApiKey.key_sha256 == bindparam("key_sha256"),
-        ApiKey.revoked_at.is_(None),
-        or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > bindparam("at")),
-    )
-)
-
-
-def caller_of(session: Session, key_sha256: str, *, at: datetime) -> Caller | None:
-    """Who a key belongs to, None if it is unknown, expired or revoked."""
-    named = {"key_sha256": key_sha256, "at": at}
-    rows = session.connection().execute(_USER_OF_KEY, named).all()
+def sender_of(
+    session: Session, key_sha256: str, *, at: datetime, asked: Asked | None = None
+) -> Sender | None:
+    """Who a key belongs to and whose the object is, None if it is unknown, expired or revoked."""
+    named = {"key_sha256": key_sha256, "at": at, "object_id": asked and asked.id}
+    rows = session.connection().execute(_user_of_key(asked and asked.kind), named).all()
     if not rows:
         return None
-    key_id, scopes, expires_at = rows[0][5:]
+    key_id, scopes, expires_at = rows[0][-3:]
     key = ApiKeyUsed(key_id, frozenset(Scope(one) for one in scopes), expires_at)
-    return callers.caller(rows, key)
+    return callers.sender(rows, key)
+
+
+# Built once: every request asks this, and building a statement takes longer than running it.
+@cache
+def _user_of_key(asked: Of | None) -> Select[Any]:
+    proof = (ApiKey.id, ApiKey.scopes, ApiKey.expires_at)
+    return (
+        callers.WHO.add_columns(owners.column(asked), *proof)
+        .join(ApiKey, ApiKey.user_id == User.id)
+        .where(
+            ApiKey.key_sha256 == bindparam("key_sha256"),
+            ApiKey.revoked_at.is_(None),
+            or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > bindparam("at")),
+        )
+    )
 
 
 def _revoke(session: Session, first: ColumnElement[bool], at: datetime) -> None:

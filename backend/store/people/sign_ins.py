@@ -4,14 +4,19 @@ Called by `backend.auth` and the user routes.
 """
 
 from datetime import datetime
+from functools import cache
+from typing import Any
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import Select, bindparam, delete, select
 from sqlalchemy.orm import Session
 
-from backend.domain.access import Caller
+from backend.domain.operations import Of
 from backend.schemas.paging import Listing
 from backend.schemas.people import SessionAnswer
+from backend.store import owners
+from backend.store.owners import Asked
 from backend.store.people import callers
+from backend.store.people.callers import Sender
 from backend.store.tables.credentials import BrowserSession, SignInToken
 from backend.store.tables.people import User
 
@@ -102,13 +107,22 @@ def end_sessions(session: Session, user_id: str, *, but: str | None) -> None:
     session.execute(delete(SignInToken).where(SignInToken.user_id == user_id))
 
 
-_USER_OF_SESSION = callers.WHO.join(BrowserSession, BrowserSession.user_id == User.id).where(
-    BrowserSession.cookie_sha256 == bindparam("cookie_sha256"),
-    BrowserSession.expires_at > bindparam("at"),
-)
+def sender_of(
+    session: Session, cookie_sha256: str, *, at: datetime, asked: Asked | None = None
+) -> Sender | None:
+    """Who a browser session belongs to and whose the object is, None if it is unknown or over."""
+    named = {"cookie_sha256": cookie_sha256, "at": at, "object_id": asked and asked.id}
+    statement = _user_of_session(asked and asked.kind)
+    return callers.sender(session.connection().execute(statement, named).all())
 
 
-def caller_of(session: Session, cookie_sha256: str, *, at: datetime) -> Caller | None:
-    """Who a browser session belongs to, None if it is unknown or has expired."""
-    named = {"cookie_sha256": cookie_sha256, "at": at}
-    return callers.caller(session.connection().execute(_USER_OF_SESSION, named).all())
+@cache
+def _user_of_session(asked: Of | None) -> Select[Any]:
+    return (
+        callers.WHO.add_columns(owners.column(asked))
+        .join(BrowserSession, BrowserSession.user_id == User.id)
+        .where(
+            BrowserSession.cookie_sha256 == bindparam("cookie_sha256"),
+            BrowserSession.expires_at > bindparam("at"),
+        )
+    )

@@ -106,9 +106,9 @@ def place(postgres: Database) -> Place:
         made = auth.add_key(session, user_id=user.id, name="first", expires_in_s=None, at=AT)
     with postgres.read() as session:
         (sha256,) = session.scalars(select(ApiKey.key_sha256))
-        caller = keys.caller_of(session, sha256, at=AT)
-    assert caller is not None
-    return Place(postgres, project.id, user.id, made.id, caller)
+        sender = keys.sender_of(session, sha256, at=AT)
+    assert sender is not None
+    return Place(postgres, project.id, user.id, made.id, sender.caller)
 
 
 MAKES = pytest.mark.parametrize("make", [Place.key, Place.invitation], ids=["key", "invitation"])
@@ -164,9 +164,9 @@ def test_a_chain_of_keys_that_grows_meanwhile_is_revoked_to_its_end(place: Place
     with place.database.write() as session:
         place.key(session)
         (second,) = session.scalars(select(ApiKey.key_sha256).where(ApiKey.id != place.key_id))
-        child = keys.caller_of(session, second, at=AT)
+        child = keys.sender_of(session, second, at=AT)
         assert child is not None
-        grown = place._replace(caller=child)
+        grown = place._replace(caller=child.caller)
         grown.key(session)
         other = Beside(place.database, place.revoke)
     other.result()
