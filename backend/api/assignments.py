@@ -21,7 +21,7 @@ from backend.schemas.comparisons import (
     SkipBody,
 )
 from backend.schemas.paging import Id, Listing
-from backend.store.data import assignments, guidelines, judgments, practice
+from backend.store.data import assignments, judgments, practice
 
 router = api_router("assignments", is_audited=False)
 
@@ -53,8 +53,7 @@ def take_assignment(
     project gets 409.
     """
     if caller.only_ranks_in(project_id):
-        guidelines.must_be_read(session, project_id, caller.id)
-        practice.must_be_passed(session, project_id, caller.id)
+        practice.must_be_ready(session, project_id, caller.id)
     held = None if body is None else body.held
     assignment = assignments.lease(
         session,

@@ -245,13 +245,13 @@ class Room:
         for who in self.people:
             with self.database.write() as session:
                 best = in_order(session, self.project, who, self.at)[:1]
-                found = candidates.next_for(session, self.project, who, self.at)
+                found = next(candidates.offers(session, self.project, who, self.at), None)
                 seen = assignments.progress(session, self.project, who, at=self.at)
                 assert ([] if found is None else [found.id]) == best
                 assert seen == progress(session, self.project, who, self.at)
             with self.database.write() as session:
                 # Asks, takes nothing, and notes at once how far this one has passed everything.
-                again = candidates.next_for(session, self.project, who, self.at, worth_noting=1)
+                again = next(candidates.offers(session, self.project, who, self.at, worth=1), None)
                 assert ([] if again is None else [again.id]) == best
 
 
@@ -399,7 +399,7 @@ def test_a_lease_that_runs_out_frees_its_comparison_at_that_moment(database: Dat
     def is_free(at: datetime) -> bool:
         with database.write() as session:
             who = room.people[1]
-            found = candidates.next_for(session, room.project, who, at)
+            found = next(candidates.offers(session, room.project, who, at), None)
             count = assignments.progress(session, room.project, who, at=at).available
         assert (found is not None) == (count == 1)
         return found is not None

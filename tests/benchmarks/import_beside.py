@@ -132,7 +132,9 @@ def _memory(memory: Memory) -> str:
 QUERIES: dict[str, Callable[[Any, Site], object]] = {
     "page of prompts": lambda session, site: prompts.listing(session, site.project, Page()),
     "counts of a project": lambda session, site: projects.get(session, site.project),
-    "next comparison": lambda session, site: candidates.next_for(session, site.project, "u", AT),
+    "next comparison": lambda session, site: next(
+        candidates.offers(session, site.project, "u", AT), None
+    ),
     "all prompts": lambda session, site: session.execute(
         select(func.sum(func.length(Prompt.content_sha256))).where(
             Prompt.project_id == site.project

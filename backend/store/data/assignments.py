@@ -10,7 +10,22 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, Select, Update, and_, bindparam, case, func, select, update
+from sqlalchemy import (
+    Executable,
+    Integer,
+    Select,
+    Text,
+    Update,
+    and_,
+    bindparam,
+    case,
+    cast,
+    func,
+    null,
+    select,
+    union_all,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -33,8 +48,8 @@ from backend.schemas.comparisons import (
 )
 from backend.store import dialect
 from backend.store.data import candidates, tallies
-from backend.store.data.candidates import AT, CANDIDATE, LEASED, Candidate
-from backend.store.data.places import PROJECT_ID, USER_ID
+from backend.store.data.candidates import AT, CANDIDATE, LEASED, Candidate, Standing
+from backend.store.data.places import PROJECT_ID, USER_ID, WORTH_NOTING
 from backend.store.ids import new_id
 from backend.store.tables.data import Assignment, Comparison, Judgment, Project, Prompt, Response
 from backend.store.visibility import is_visible
@@ -58,10 +73,9 @@ def lease(
     the client still has; others of its live ones come back first. None = always a new one. A lease
     for work offline stays with the device that took it, and comes back only to a request for work
     offline. Raises Conflict if the annotator has `MOST_LEASES` already, which nobody else can get
-    meanwhile.
+    meanwhile, and if the best one is taken each time.
     """
-    named = {"project_id": project_id, "user_id": user_id, "at": at}
-    live = [Lease(*row) for row in session.connection().execute(_live(), named)]
+    live, standing = _live_and_standing(session, project_id, user_id, at)
     lost = _first_lost(live, held, is_offline=is_offline)
     if lost is not None:
         if not is_offline or lost.is_offline:
@@ -71,23 +85,19 @@ def lease(
         # Judged, skipped or released since it was read: it is none of the live ones any more.
         return lease(session, project_id, user_id, held=held, is_offline=is_offline, at=at)
     _must_be_few(live)
-    comparison = candidates.next_for(session, project_id, user_id, at)
-    if comparison is None:
-        return None
-    row = {
-        "id": new_id("assignment"),
-        "project_id": project_id,
-        "comparison_id": comparison.id,
-        "user_id": user_id,
-        "presented_order": presented_order(
-            comparison.response_ids, comparison_id=comparison.id, user_id=user_id
-        ),
-        "created_at": at,
-        "of_project": project_id,
-        **_grant(at, is_offline=is_offline),
-    }
-    granting = _granting(is_sqlite=dialect.is_sqlite(session))
-    return answer(session, Lease(*session.connection().execute(granting, row).one()))
+    taken: set[str] = set()
+    for comparison in candidates.offers(session, project_id, user_id, at, standing=standing):
+        granted = _granted(session, comparison, user_id, at, is_offline=is_offline)
+        if granted is not None:
+            return answer(session, granted)
+        if comparison.id in taken:
+            # Such as one that an import which has not ended says this annotator has judged.
+            raise Conflict(
+                "another request changed the same comparison at the same moment",
+                advice="Send the request again.",
+            )
+        taken.add(comparison.id)
+    return None
 
 
 class Lease(NamedTuple):
@@ -104,6 +114,38 @@ class Lease(NamedTuple):
     expires_at: datetime
     granted_at: datetime | None
     is_offline: bool
+
+
+def _granted(
+    session: Session, comparison: Candidate, user_id: str, at: datetime, *, is_offline: bool
+) -> Lease | None:
+    """Lease a comparison whose row is locked; None if it has no room any more."""
+    order = presented_order(comparison.response_ids, comparison_id=comparison.id, user_id=user_id)
+    row = {
+        "id": new_id("assignment"),
+        "project_id": comparison.project_id,
+        "comparison_id": comparison.id,
+        "user_id": user_id,
+        "presented_order": order,
+        "created_at": at,
+        **_grant(at, is_offline=is_offline),
+    }
+    room = comparison.judgments_required - comparison.judged
+    named = {"comparison_id": comparison.id, "user_id": user_id, "at": at, "room": room}
+    granting = _granting(tuple(row), is_sqlite=dialect.is_sqlite(session))
+    new = {f"new_{name}": value for name, value in row.items()}
+    found = session.connection().execute(granting, named | new).one_or_none()
+    return None if found is None else Lease(*found)
+
+
+def _live_and_standing(
+    session: Session, project_id: str, user_id: str, at: datetime
+) -> tuple[list[Lease], Standing]:
+    named = {"project_id": project_id, "user_id": user_id, "at": at, "worth": WORTH_NOTING}
+    rows = session.connection().execute(_live(), named).all()
+    width = len(Standing._fields)
+    live = [Lease(*row[width:]) for row in rows if row[width] is not None]
+    return live, Standing(*rows[0][:width])
 
 
 def _first_lost(
@@ -333,12 +375,17 @@ def _assigned(
     session: Session, wanted: Sequence[tuple[str, str, Sequence[str]]]
 ) -> dict[str, AssignedComparison]:
     """What annotators see, each under a key: comparisons, and their responses in some order."""
-    comparison_ids = list({comparison_id for _, comparison_id, _ in wanted})
-    prompts = session.connection().execute(_PROMPTS, {"ids": comparison_ids})
-    prompt_of = {row[0]: AssignedPrompt(id=row[1], messages=row[2]) for row in prompts}
-    response_ids = list({one for *_, order in wanted for one in order})
-    found = session.connection().execute(_CONTENTS, {"ids": response_ids})
-    content: dict[str, str] = {one[0]: one[1] for one in found}
+    named = {
+        "comparison_ids": list({comparison_id for _, comparison_id, _ in wanted}),
+        "response_ids": list({one for *_, order in wanted for one in order}),
+    }
+    content: dict[str, str] = {}
+    prompt_of: dict[str, AssignedPrompt] = {}
+    for one, text, prompt_id, messages in session.connection().execute(_TEXTS, named):
+        if prompt_id is None:
+            content[one] = text
+        else:
+            prompt_of[one] = AssignedPrompt(id=prompt_id, messages=messages)
     return {
         key: AssignedComparison(
             id=comparison_id,
@@ -435,40 +482,53 @@ _PASSED_BY_NOBODY = (
     .values(passed=None)
 )
 
-_PROMPTS = (
-    select(Comparison.id, Prompt.id, Prompt.messages)
+
+# The prompts of comparisons under their ids, and the texts of responses under theirs. PostgreSQL
+# would plan this anew each time for lists of which it is not told how long they are.
+_NOTHING = cast(null(), Prompt.id.type), cast(null(), Prompt.messages.type)
+_TEXTS = union_all(
+    select(Comparison.id, cast(null(), Text), Prompt.id, Prompt.messages)
     .join(Prompt, Prompt.id == Comparison.prompt_id)
     .where(
-        Comparison.id.in_(bindparam("ids", expanding=True)),
+        Comparison.id.in_(bindparam("comparison_ids", expanding=True)),
         is_visible(Comparison),
         is_visible(Prompt),
-    )
-)
-_CONTENTS = select(Response.id, Response.content).where(
-    Response.id.in_(bindparam("ids", expanding=True)), is_visible(Response)
+    ),
+    select(Response.id, Response.content, *_NOTHING).where(
+        Response.id.in_(bindparam("response_ids", expanding=True)), is_visible(Response)
+    ),
 )
 
 
 @cache
 def _live() -> Select[Any]:
-    """The live leases of an annotator, the oldest first."""
-    return (
-        select(*_LEASE)
-        .where(
-            Assignment.user_id == USER_ID,
-            candidates.is_live(Assignment, PROJECT_ID, AT),
-            is_visible(Assignment),
-        )
-        .order_by(Assignment.number)
+    """The live leases of an annotator, the oldest first, each beside the annotator's standing.
+
+    One row without a lease if there is none.
+    """
+    is_own = (
+        Assignment.user_id == USER_ID,
+        candidates.is_live(Assignment, PROJECT_ID, AT),
+        is_visible(Assignment),
     )
+    beside = candidates.STANDING.add_columns(*_LEASE).outerjoin(Assignment, and_(*is_own))
+    return beside.order_by(Assignment.number)
 
 
 @cache
-def _granting(*, is_sqlite: bool) -> Executable:
-    """A new assignment, or the annotator's own whose lease ran out; with its project's criteria."""
-    of_project = Project.id == bindparam("of_project")
-    criteria = select(Project.criteria).where(of_project).scalar_subquery()
-    new = (sqlite if is_sqlite else postgresql).insert(Assignment).values(criteria=criteria)
+def _granting(names: tuple[str, ...], *, is_sqlite: bool) -> Executable:
+    """A new assignment, or the annotator's own whose lease ran out; with its project's criteria.
+
+    None of both where others have taken the room, or the annotator is done with the comparison.
+    """
+    columns = Assignment.__table__.columns
+    told = {name: bindparam(f"new_{name}", type_=columns[name].type) for name in names}
+    criteria = select(Project.criteria).where(Project.id == told["project_id"]).scalar_subquery()
+    row = select(*told.values(), criteria).where(
+        candidates.leases_of_others() < bindparam("room", type_=Integer)
+    )
+    new = (sqlite if is_sqlite else postgresql).insert(Assignment)
+    new = new.from_select([*names, "criteria"], row)
     changed = ("criteria", *_grant(datetime.min, is_offline=False))
     granting: Executable = new.on_conflict_do_update(
         index_elements=[Assignment.comparison_id, Assignment.user_id],

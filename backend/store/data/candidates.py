@@ -10,6 +10,7 @@ want judgments in this order, `ix_assignments_passed` those of them that an anno
 and `backend.store.data.places` how many of these need not be looked at.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     ColumnElement,
     Integer,
+    ScalarSelect,
     Select,
     Subquery,
     and_,
@@ -66,12 +68,31 @@ class Candidate(NamedTuple):
 
 CANDIDATE = tuple(getattr(Comparison, name) for name in Candidate._fields)
 
-_RULE_AND_PLACES = (
+
+class Standing(NamedTuple):
+    """What a look for a comparison begins with: the project's rule, and what is passed already."""
+
+    judgments_per_comparison: int
+    overlap_first: int
+    overlap_share: float
+    passed_up_to: dict[str, int] | None
+    # Of those that want judgments; `worth` at most, and None where `passed_up_to` says something.
+    passed: int | None
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether any comparison gets a second judgment that others do not get."""
+        return QuotaRule(*self[:3]).overlaps
+
+
+# To be joined to more, because whoever looks for a comparison asks for live leases, too.
+STANDING = (
     select(
         Project.judgments_per_comparison,
         Project.overlap_first,
         Project.overlap_share,
         ProjectTally.passed_up_to,
+        case((places.has_none(), places.passed_beyond(literal_column("0")))),
     )
     .outerjoin_from(
         Project,
@@ -98,67 +119,62 @@ def is_live(
     return and_(assignment.project_id == project_id, is_leased(assignment, at))
 
 
-def next_for(
+def offers(
     session: Session,
     project_id: str,
     user_id: str,
     at: datetime,
     *,
-    worth_noting: int = places.WORTH_NOTING,
-) -> Candidate | None:
-    """The best comparison with room for this annotator, its row locked; None if there is none."""
-    named = {"project_id": project_id, "user_id": user_id}
-    *rule, kept = session.connection().execute(_RULE_AND_PLACES, named).one()
-    overlaps, noted = QuotaRule(*rule).overlaps, places.read(kept)
-    known = places.advance(session, project_id, user_id, noted, worth=worth_noting)
+    standing: Standing | None = None,
+    worth: int = places.WORTH_NOTING,
+) -> Iterator[Candidate]:
+    """The best comparison with room for this annotator, its row locked; nothing if there is none.
+
+    On PostgreSQL the count of its leases may be older than the lock: who wants it counts again, and
+    asks for the next one if somebody else has taken it. `standing` is the annotator's with this
+    `worth`, if it was read already.
+    """
+    if standing is None:
+        named = {"project_id": project_id, "user_id": user_id, "worth": worth}
+        standing = Standing(*session.connection().execute(STANDING, named).one())
+    known = places.advance(
+        session,
+        project_id,
+        user_id,
+        places.read(standing.passed_up_to),
+        passed=standing.passed,
+        worth=worth,
+    )
+    overlaps = standing.overlaps
     # Rows that others are leasing this moment are skipped first and waited for only if nothing else
-    # is left; after the lock the count is taken again, because it may be older than the lock.
+    # is left.
     for skip_locked in (True, False):
-        while True:
-            found = _best(
-                session, project_id, user_id, at, known, overlaps=overlaps, skip_locked=skip_locked
-            )
-            if found is None:
-                break
-            claims = _claims(session, found, user_id, at)
-            if not claims.has_own and claims.leave_room(found):
-                return found
-    return None
+        while found := _best(
+            session, project_id, user_id, at, known, overlaps=overlaps, skip_locked=skip_locked
+        ):
+            yield found
 
 
 def is_free(session: Session, comparison: Candidate, user_id: str, at: datetime) -> bool:
     """Whether one more judgment by this annotator, whose own lease does not count, fits."""
-    return _claims(session, comparison, user_id, at).leave_room(comparison)
-
-
-class _Claims(NamedTuple):
-    """Who has a comparison at the moment, besides those who have judged it."""
-
-    leases_of_others: int
-    has_own: bool  # other than a lease that ran out
-
-    def leave_room(self, comparison: Candidate) -> bool:
-        """Whether one more judgment fits."""
-        return has_room(
-            required=comparison.judgments_required,
-            submitted=comparison.judged,
-            live_leases=self.leases_of_others,
-        )
-
-
-def _claims(session: Session, comparison: Candidate, user_id: str, at: datetime) -> _Claims:
     named = {"comparison_id": comparison.id, "user_id": user_id, "at": at}
-    others, own = session.connection().execute(_claims_now(), named).one()
-    return _Claims(others, bool(own))
+    others = session.connection().scalar(_leases_of_others(), named) or 0
+    return has_room(
+        required=comparison.judgments_required, submitted=comparison.judged, live_leases=others
+    )
 
 
 @cache
-def _claims_now() -> Select[int, int]:
-    is_own, is_live_now = Assignment.user_id == places.USER_ID, is_leased(Assignment, AT)
-    return select(
-        func.count().filter(~is_own, is_live_now),
-        func.count().filter(is_own, or_(Assignment.state != _IS_LEASED, is_live_now)),
-    ).where(Assignment.comparison_id == COMPARISON_ID, is_visible(Assignment))
+def _leases_of_others() -> Select[int]:
+    return select(leases_of_others())
+
+
+def leases_of_others() -> ScalarSelect[int]:
+    """How many have a comparison at the moment besides an annotator and those who judged it."""
+    of_others = aliased(Assignment)
+    is_of_it = (of_others.comparison_id == COMPARISON_ID, of_others.user_id != places.USER_ID)
+    live = (is_leased(of_others, AT), is_visible(of_others))
+    return select(func.count()).select_from(of_others).where(*is_of_it, *live).scalar_subquery()
 
 
 class Left(NamedTuple):

@@ -1,6 +1,6 @@
 """The guidelines of a project in versions, and who has acknowledged which.
 
-Called by the project routes, and by the assignment route before it leases a comparison.
+Called by the project routes, and by `practice` beside it before somebody gets a comparison.
 """
 
 from datetime import datetime
@@ -30,8 +30,9 @@ _HAS_ACKNOWLEDGED_NEWEST = (
     .correlate(Project)
     .exists()
 )
-# Their text, which can be long, only if it was not: this is asked before every lease.
-_UNREAD = select(
+# The newest version, and its text if this person has not acknowledged it: it can be long, and this
+# is asked before every lease.
+UNREAD = select(
     Project.guidelines_version, case((_HAS_ACKNOWLEDGED_NEWEST, ""), else_=Project.guidelines)
 ).where(Project.id == bindparam("project_id"))
 # Of a list: each can have 50,000 characters.
@@ -132,9 +133,8 @@ def acknowledge(
     )
 
 
-def must_be_read(session: Session, project_id: str, user_id: str) -> None:
-    """Raise Conflict unless this person has acknowledged the newest guidelines, if any."""
-    version, unread = _unread(session, project_id, user_id)
+def must_be_read(version: int, unread: str) -> None:
+    """Raise Conflict if there are guidelines that somebody has not acknowledged; see `UNREAD`."""
     if unread.strip():
         raise Conflict(
             f"you have not acknowledged version {version} of the guidelines",
@@ -147,7 +147,7 @@ def must_be_read(session: Session, project_id: str, user_id: str) -> None:
 def _unread(session: Session, project_id: str, user_id: str) -> tuple[int, str]:
     """The newest version, and its text if this person has not acknowledged it."""
     named = {"project_id": project_id, "user_id": user_id}
-    version, text = session.connection().execute(_UNREAD, named).one()
+    version, text = session.connection().execute(UNREAD, named).one()
     return version, text
 
 

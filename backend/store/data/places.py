@@ -18,12 +18,15 @@ from sqlalchemy import (
     ColumnElement,
     Executable,
     Integer,
+    ScalarSelect,
     Select,
     String,
     bindparam,
     except_,
     func,
     literal,
+    literal_column,
+    or_,
     select,
     tuple_,
     update,
@@ -81,11 +84,22 @@ def _next_level() -> Select[int]:
 
 
 def advance(
-    session: Session, project_id: str, user_id: str, known: Places, *, worth: int = WORTH_NOTING
+    session: Session,
+    project_id: str,
+    user_id: str,
+    known: Places,
+    *,
+    passed: int | None,
+    worth: int,
 ) -> Places:
-    """The places as they are now; noted if that saves reading over many passed comparisons."""
-    own = {"project_id": project_id, "user_id": user_id, "number": known.of(0), "worth": worth}
-    if (session.connection().scalar(_passed_beyond(), own) or 0) < worth:
+    """The places as they are now; noted if that saves reading over many passed comparisons.
+
+    `passed` of those beyond the places known, or `worth` if there are more; None: count them.
+    """
+    if passed is None:
+        own = {"project_id": project_id, "user_id": user_id, "number": known.of(0), "worth": worth}
+        passed = session.connection().scalar(_passed_beyond(), own) or 0
+    if passed < worth:
         return known
     found = _look(session, project_id, user_id, known)
     if all(found.of(judged) - known.of(judged) < worth for judged in found.numbers):
@@ -103,21 +117,32 @@ def advance(
     return found
 
 
-@cache
-def _passed_beyond() -> Select[int]:
+def has_none() -> ColumnElement[bool]:
+    """Whether the tally of the enclosing query has no places, or is not there."""
+    noted = ProjectTally.passed_up_to
+    return or_(noted.is_(None), noted == literal_column("'{}'"))
+
+
+def passed_beyond(number: ColumnElement[int]) -> ScalarSelect[int]:
     """How many an annotator has passed beyond a number; `worth` at most, which is enough."""
+    own = aliased(Assignment)
     few = (
-        select(Assignment.passed)
+        select(own.passed)
         .where(
-            Assignment.user_id == USER_ID,
-            Assignment.project_id == PROJECT_ID,
-            Assignment.passed > NUMBER,
-            is_visible(Assignment),
+            own.user_id == USER_ID,
+            own.project_id == PROJECT_ID,
+            own.passed > number,
+            is_visible(own),
         )
         .limit(bindparam("worth", type_=Integer))
         .subquery()
     )
-    return select(func.count()).select_from(few)
+    return select(func.count()).select_from(few).scalar_subquery()
+
+
+@cache
+def _passed_beyond() -> Select[int]:
+    return select(passed_beyond(NUMBER))
 
 
 def _look(session: Session, project_id: str, user_id: str, known: Places) -> Places:

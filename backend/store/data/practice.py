@@ -27,7 +27,7 @@ from backend.schemas.projects.practice import (
     PracticeTask,
 )
 from backend.schemas.vocabulary import Verdict
-from backend.store.data import assignments, places, projects, tallies
+from backend.store.data import assignments, guidelines, places, projects, tallies
 from backend.store.tables.data import Comparison, Project
 from backend.store.tables.practice import PracticeAnswer, PracticeComparison, PracticeResult
 
@@ -173,7 +173,6 @@ def try_again(session: Session, project_id: str, user_id: str, *, must_pass: boo
     return state(session, project_id, user_id, must_pass=must_pass)
 
 
-# Asked before every lease.
 _TO_BE_PASSED = (
     select(PracticeComparison.comparison_id)
     .where(
@@ -186,14 +185,19 @@ _TO_BE_PASSED = (
         )
         .exists(),
     )
-    .limit(1)
+    .exists()
 )
+# Asked before every lease.
+_TO_DO = guidelines.UNREAD.add_columns(_TO_BE_PASSED)
 
 
-def must_be_passed(session: Session, project_id: str, user_id: str) -> None:
-    """Raise Conflict if the project has practice and this person has not passed it."""
+def must_be_ready(session: Session, project_id: str, user_id: str) -> None:
+    """Raise Conflict unless this person has acknowledged the newest guidelines and passed the
+    practice of the project, as far as it has any."""
     named = {"project_id": project_id, "user_id": user_id}
-    if session.connection().execute(_TO_BE_PASSED, named).first() is None:
+    version, unread, is_to_be_passed = session.connection().execute(_TO_DO, named).one()
+    guidelines.must_be_read(version, unread)
+    if not is_to_be_passed:
         return
     raise Conflict(
         "you have not passed the practice of this project",
