@@ -15,6 +15,8 @@ TABLES = (
     "judgments", "users",
 )  # fmt: skip
 _FROM = re.compile(rf"(?:\bFROM|\bJOIN|,)\s+({'|'.join(TABLES)})\b(?!\.)(?:\s+AS\s+(\w+))?")
+# Of rows that are inserted; some tables have columns with the name of another table.
+_COLUMNS = re.compile(r"INSERT INTO \w+ \([\w, ]+\)")
 # What is loaded again by its number was seen before.
 _AGAIN = re.compile(r"FROM (\w+)\s+WHERE \1\.number = %\(\w+\)s(?:::\w+)?(?: FOR UPDATE)?\s*$")
 
@@ -24,7 +26,7 @@ def unrestricted(statement: str) -> frozenset[str]:
     """The tables, by the names they have in it, whose unfinished records a SELECT would see."""
     if not statement.lstrip().startswith(("SELECT", "WITH")) or _AGAIN.search(statement):
         return frozenset()
-    names = [alias or table for table, alias in _FROM.findall(statement)]
+    names = [alias or table for table, alias in _FROM.findall(_COLUMNS.sub("", statement))]
     return frozenset(
         name
         for name in names

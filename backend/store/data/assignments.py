@@ -5,12 +5,13 @@ SQLite writers are alone; on PostgreSQL the comparison's row is locked before it
 leases are counted again, so the count cannot move underneath.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    ColumnElement,
     Executable,
     Integer,
     Select,
@@ -21,6 +22,8 @@ from sqlalchemy import (
     case,
     cast,
     func,
+    insert,
+    literal_column,
     null,
     select,
     union_all,
@@ -194,14 +197,24 @@ class Own(NamedTuple):
 
 def get_own(session: Session, assignment_id: str, user_id: str) -> Own:
     """What an annotator was assigned, as it is now. Raises NotFound for what others were."""
+    own, _ = get_own_beside(session, assignment_id, user_id, OWN)
+    return own
+
+
+def get_own_beside(
+    session: Session, assignment_id: str, user_id: str, query: Select[Any]
+) -> tuple[Own, list[tuple[Any, ...]]]:
+    """The same, and what stands beside it in the rows of a query that `OWN` was joined to."""
     named = {"assignment_id": assignment_id, "user_id": user_id}
     connection = session.connection()
     comparison = connection.execute(_LOCKED, named).one_or_none()
     if comparison is None:
         raise NotFound(f"you have no assignment {assignment_id}")
     # A statement of its own: the assignment may have changed before its comparison was locked.
-    assignment = connection.execute(_ASSIGNMENT, named).one()
-    return Own(Lease(*assignment), Candidate(*comparison))
+    rows = connection.execute(query, named).all()
+    width = len(Lease._fields)
+    own = Own(Lease(*rows[0][:width]), Candidate(*comparison))
+    return own, [row[width:] for row in rows]
 
 
 def has_place(session: Session, own: Own, *, at: datetime) -> bool:
@@ -230,12 +243,24 @@ def _pass(session: Session, own: Own, state: str, reason: str | None = None) -> 
     session.connection().execute(_PASSED, passed | said)
 
 
-def submit(session: Session, own: Own) -> None:
-    """Count the first judgment of an assignment."""
+def submit(session: Session, own: Own, judgment: Mapping[str, Any]) -> None:
+    """Keep the first judgment of an assignment, given as its row, and count it."""
     assignment, comparison = own
     judged = comparison._replace(judged=comparison.judged + 1)
     is_last = comparison.is_open and not judged.is_open
     connection = session.connection()
+    if not dialect.is_sqlite(session):
+        counted = {
+            "of_comparison": comparison.id,
+            "of_judged": judged.number,
+            "now_judged": judged.judged,
+            "of_passed": assignment.number,
+            "now_passed": judged.number if judged.is_open else None,
+        }
+        new = {f"new_{name}": value for name, value in judgment.items()}
+        connection.execute(_submitting(tuple(judgment), is_last=is_last), counted | new)
+        return
+    connection.execute(NEW_JUDGMENT, judgment)
     connection.execute(_JUDGED, {"of_number": judged.number, "judged": judged.judged})
     _pass(session, Own(assignment, judged), SUBMITTED)
     if is_last:
@@ -461,7 +486,8 @@ _IS_OWN = (
     Assignment.user_id == USER_ID,
     is_visible(Assignment),
 )
-_ASSIGNMENT = select(*_LEASE).where(*_IS_OWN)
+# An annotator's own assignment.
+OWN = select(*_LEASE).where(*_IS_OWN)
 _LOCKED = (
     select(*CANDIDATE)
     .where(
@@ -472,6 +498,8 @@ _LOCKED = (
 )
 _PASSED = update(Assignment).where(Assignment.number == bindparam("of_number"))
 _JUDGED = update(Comparison).where(Comparison.number == bindparam("of_number"))
+# Whatever judgments are kept: with its row as `judgments` makes it.
+NEW_JUDGMENT = insert(Judgment)
 _PASSED_BY_NOBODY = (
     update(Assignment)
     .where(
@@ -481,6 +509,32 @@ _PASSED_BY_NOBODY = (
     )
     .values(passed=None)
 )
+
+
+@cache
+def _submitting(names: tuple[str, ...], *, is_last: bool) -> Executable:
+    """All that a first judgment changes, in one message to PostgreSQL.
+
+    The comparison is locked by now; the sums grow when the assignment has been changed.
+    """
+    own = Assignment.number == bindparam("of_passed")
+    passed = (
+        update(Assignment)
+        .where(own)
+        .values(state=SUBMITTED, passed=bindparam("now_passed", type_=Assignment.passed.type))
+        .returning(Assignment.project_id, Assignment.user_id)
+        .cte("passed")
+    )
+    judged = (
+        update(Comparison)
+        .where(Comparison.number == bindparam("of_judged"))
+        .values(judged=bindparam("now_judged"))
+    )
+    new = insert(Judgment).values({name: bindparam(f"new_{name}") for name in names})
+    finished: ColumnElement[int] = literal_column(str(int(is_last)))
+    sums = tallies.growing_for(passed, {"judged": literal_column("1"), "finished": finished})
+    others = [_PASSED_BY_NOBODY.where(~own)] if is_last else []
+    return sums.add_cte(*(one.cte() for one in (judged, new, *others)))
 
 
 # The prompts of comparisons under their ids, and the texts of responses under theirs. PostgreSQL

@@ -8,7 +8,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -16,9 +16,7 @@ from sqlalchemy import (
     Select,
     String,
     and_,
-    bindparam,
     func,
-    insert,
     or_,
     select,
     true,
@@ -61,11 +59,10 @@ def submit(
     annotator has judged differently before and does not say `revise`. Raises NotFound for a foreign
     assignment, InvalidInput for a ranking that is none, Conflict for the `MOST_REVIEWS`-th.
     """
-    own = assignments.get_own(session, assignment_id, user_id)
+    own, beside = assignments.get_own_beside(session, assignment_id, user_id, _OWN_AND_JUDGMENTS)
     assignment, comparison = own
     body_sha256 = _body_hash(body)
-    connection = session.connection()
-    kept = connection.execute(_OF_ASSIGNMENT, {"assignment_id": assignment.id}).all()
+    kept = [_Kept(*row) for row in beside if row[0] is not None]
     counted = [one for one in kept if one.review_reason is None]
     reviews = [one for one in kept if one.review_reason is not None]
     for same in (counted or reviews)[-1:] if body.revise else (*counted, *reviews):
@@ -92,19 +89,40 @@ def submit(
         "body_sha256": body_sha256,
         "created_at": at,
     }
-    connection.execute(_NEW, judgment)
+    if reason is None and not counted:
+        assignments.submit(session, own, judgment)
+        return _answer(judgment)
+    session.connection().execute(assignments.NEW_JUDGMENT, judgment)
     if reason is ReviewReason.LATE:
         assignments.pass_late(session, own)
-    elif reason is None and not counted:
-        assignments.submit(session, own)
     return _answer(judgment)
 
 
-# Built once each, as those of `candidates`.
-_NEW = insert(Judgment)
-_OF_ASSIGNMENT = (
-    select(Judgment)
-    .where(Judgment.assignment_id == bindparam("assignment_id"), is_visible(Judgment))
+class _Kept(NamedTuple):
+    """A judgment that was given before, as its row is."""
+
+    id: str
+    assignment_id: str
+    comparison_id: str
+    user_id: str
+    revision: int
+    tiers: list[list[str]]
+    unranked: list[str]
+    verdict: str
+    reasons: list[str]
+    rankings: list[Any]
+    flags: list[str]
+    comment: str
+    active_ms: int | None
+    review_reason: str | None
+    created_at: datetime
+    body_sha256: str
+
+
+# Built once, as those of `candidates`.
+_OWN_AND_JUDGMENTS = (
+    assignments.OWN.add_columns(*(getattr(Judgment, name) for name in _Kept._fields))
+    .outerjoin(Judgment, and_(Judgment.assignment_id == Assignment.id, is_visible(Judgment)))
     .order_by(Judgment.revision)
 )
 

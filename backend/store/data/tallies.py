@@ -4,9 +4,11 @@ Whoever adds or judges comparisons adds to them in the same transaction; the ann
 reads them.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
-from sqlalchemy import Executable, func, select
+from sqlalchemy import ColumnElement, Executable, FromClause, func, literal_column, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -14,6 +16,7 @@ from backend.store import dialect
 from backend.store.tables.data import ProjectTally
 
 _SUMS = ("comparisons", "wanted", "judged", "finished")
+_NO_PLACES: ColumnElement[Any] = literal_column("'{}'::jsonb")
 
 
 def add(session: Session, project_id: str, user_id: str = "", **more: int) -> None:
@@ -30,11 +33,26 @@ def add(session: Session, project_id: str, user_id: str = "", **more: int) -> No
 @cache
 def _growing(names: tuple[str, ...], *, is_sqlite: bool) -> Executable:
     """A row is new, or these of its sums grow; built once, as every judgment adds to one."""
-    new = (sqlite if is_sqlite else postgresql).insert(ProjectTally)
+    growing: Executable = _or_grown(
+        (sqlite if is_sqlite else postgresql).insert(ProjectTally), names
+    )
+    return growing
+
+
+def growing_for(who: FromClause, more: Mapping[str, ColumnElement[int]]) -> postgresql.Insert:
+    """The same as a part of a statement of PostgreSQL that says in rows of `who` whose sums."""
+    sums = {**dict.fromkeys(_SUMS, literal_column("0")), **more, "passed_up_to": _NO_PLACES}
+    row = select(who.c.project_id, who.c.user_id, *sums.values())
+    names = ["project_id", "user_id", *sums]
+    new = postgresql.insert(ProjectTally).from_select(names, row)
+    growing: postgresql.Insert = _or_grown(new, tuple(more))
+    return growing
+
+
+def _or_grown(new: Any, names: Sequence[str]) -> Any:
     grown = {name: getattr(ProjectTally, name) + new.excluded[name] for name in names}
     keys = [ProjectTally.project_id, ProjectTally.user_id]
-    growing: Executable = new.on_conflict_do_update(index_elements=keys, set_=grown)
-    return growing
+    return new.on_conflict_do_update(index_elements=keys, set_=grown)
 
 
 def of_project(session: Session, project_id: str) -> dict[str, int]:
