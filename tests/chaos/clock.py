@@ -40,6 +40,9 @@ class Clock:
             "FAKETIME_TIMESTAMP_FILE": str(self._path),
             "FAKETIME_CACHE_DURATION": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            # A thread that waits for the interpreter waits until a moment of the monotonic clock.
+            # Taken for one of the time of day it is long past, and threads turn in circles.
+            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
             "PYTHONPATH": os.pathsep.join(filter(None, (_SLEEP, os.environ.get("PYTHONPATH")))),
         }
 
