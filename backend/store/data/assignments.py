@@ -7,7 +7,6 @@ leases are counted again, so the count cannot move underneath.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -50,6 +49,7 @@ from backend.schemas.comparisons import (
     LeaseEnd,
 )
 from backend.store import dialect
+from backend.store.built import once
 from backend.store.data import candidates, tallies
 from backend.store.data.candidates import AT, CANDIDATE, LEASED, Candidate, Standing
 from backend.store.data.places import PROJECT_ID, USER_ID, WORTH_NOTING
@@ -511,7 +511,7 @@ _PASSED_BY_NOBODY = (
 )
 
 
-@cache
+@once
 def _submitting(names: tuple[str, ...], *, is_last: bool) -> Executable:
     """All that a first judgment changes, in one message to PostgreSQL.
 
@@ -554,7 +554,7 @@ _TEXTS = union_all(
 )
 
 
-@cache
+@once
 def _live() -> Select[Any]:
     """The live leases of an annotator, the oldest first, each beside the annotator's standing.
 
@@ -569,7 +569,7 @@ def _live() -> Select[Any]:
     return beside.order_by(Assignment.number)
 
 
-@cache
+@once
 def _granting(names: tuple[str, ...], *, is_sqlite: bool) -> Executable:
     """A new assignment, or the annotator's own whose lease ran out; with its project's criteria.
 

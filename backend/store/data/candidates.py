@@ -12,7 +12,6 @@ and `backend.store.data.places` how many of these need not be looked at.
 
 from collections.abc import Iterator
 from datetime import datetime
-from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -35,6 +34,7 @@ from sqlalchemy.orm import Session, aliased
 
 from backend.domain.assignment import QuotaRule, has_room
 from backend.store import dialect
+from backend.store.built import once
 from backend.store.data import places, tallies
 from backend.store.data.places import Places
 from backend.store.tables.data import Assignment, Comparison, Project, ProjectTally
@@ -164,7 +164,7 @@ def is_free(session: Session, comparison: Candidate, user_id: str, at: datetime)
     )
 
 
-@cache
+@once
 def _leases_of_others() -> Select[int]:
     return select(leases_of_others())
 
@@ -204,7 +204,7 @@ def left_for(session: Session, project_id: str, user_id: str, at: datetime) -> L
     )
 
 
-@cache
+@once
 def _passed() -> Select[int]:
     """How many comparisons that want judgments an annotator has passed."""
     return select(func.count()).where(
@@ -214,7 +214,7 @@ def _passed() -> Select[int]:
     )
 
 
-@cache
+@once
 def _taken() -> Select[int, int]:
     """How many of those not passed this annotator has leased, and others to the last place."""
     leased = _leased()
@@ -307,7 +307,7 @@ def _turn(comparison: Candidate) -> tuple[int, int]:
 # needs to run them, and all other writers wait meanwhile.
 
 
-@cache
+@once
 def _begun(*, skip_locked: bool) -> Select[Any]:
     """The oldest comparison beyond a number that wants its second judgment, and nobody leased."""
     return (
@@ -320,14 +320,14 @@ def _begun(*, skip_locked: bool) -> Select[Any]:
     )
 
 
-@cache
+@once
 def _idle_beyond(*, skip_locked: bool, is_sqlite: bool) -> Select[Any]:
     """The best comparison with so many judgments beyond a number that nobody has leased."""
     place = places.beyond(places.JUDGED, places.NUMBER, is_sqlite=is_sqlite)
     return _idle(skip_locked=skip_locked).where(*place)
 
 
-@cache
+@once
 def _idle(*, skip_locked: bool) -> Select[Any]:
     """The best comparison that nobody has leased; an own lease that ran out may come again."""
     leased = aliased(Assignment)
@@ -356,7 +356,7 @@ def _idle(*, skip_locked: bool) -> Select[Any]:
     )
 
 
-@cache
+@once
 def _busy_before(*, skip_locked: bool, overlaps: bool) -> Select[Any]:
     """The best comparison that others have leased and that wants still more, before a place."""
     query = _busy(skip_locked=skip_locked, overlaps=overlaps)
@@ -364,7 +364,7 @@ def _busy_before(*, skip_locked: bool, overlaps: bool) -> Select[Any]:
     return query.where(tuple_(_turn_of(overlaps), Comparison.number) < tuple_(turn, places.NUMBER))
 
 
-@cache
+@once
 def _busy(*, skip_locked: bool, overlaps: bool) -> Select[Any]:
     """The best comparison that others have leased and that wants still more."""
     leased = _leased()
@@ -392,7 +392,7 @@ def _turn_of(overlaps: bool) -> ColumnElement[int]:
     return used - case((Comparison.is_overlap, 1), else_=0) if overlaps else used
 
 
-@cache
+@once
 def _leased() -> Subquery:
     """The comparisons with live leases: how many each has, and whether one is this annotator's."""
     is_own = func.max(case((Assignment.user_id == places.USER_ID, 1), else_=0))

@@ -11,7 +11,6 @@ number may be committed later, a place is noted only while nobody adds to the pr
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import (
@@ -34,6 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from backend.store import dialect
+from backend.store.built import once
 from backend.store.data import tallies
 from backend.store.tables.data import Assignment, Comparison, Project, ProjectTally
 from backend.store.visibility import is_visible
@@ -73,7 +73,7 @@ def levels(session: Session, project_id: str) -> Iterable[int]:
         judged = found
 
 
-@cache
+@once
 def _next_level() -> Select[int]:
     return select(func.min(Comparison.judged)).where(
         Comparison.project_id == PROJECT_ID,
@@ -140,7 +140,7 @@ def passed_beyond(number: ColumnElement[int]) -> ScalarSelect[int]:
     return select(func.count()).select_from(few).scalar_subquery()
 
 
-@cache
+@once
 def _passed_beyond() -> Select[int]:
     return select(passed_beyond(NUMBER))
 

@@ -5,7 +5,6 @@ reads them.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, FromClause, func, literal_column, select
@@ -13,6 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from backend.store import dialect
+from backend.store.built import once
 from backend.store.tables.data import ProjectTally
 
 _SUMS = ("comparisons", "wanted", "judged", "finished")
@@ -30,7 +30,7 @@ def add(session: Session, project_id: str, user_id: str = "", **more: int) -> No
     session.connection().execute(_growing(tuple(more), is_sqlite=is_sqlite), row)
 
 
-@cache
+@once
 def _growing(names: tuple[str, ...], *, is_sqlite: bool) -> Executable:
     """A row is new, or these of its sums grow; built once, as every judgment adds to one."""
     growing: Executable = _or_grown(

@@ -6,7 +6,6 @@ does an invitation.
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, bindparam, or_, select, update
@@ -19,6 +18,7 @@ from backend.schemas.paging import Listing
 from backend.schemas.people import KeyAnswer
 from backend.schemas.vocabulary import Scope
 from backend.store import owners
+from backend.store.built import once
 from backend.store.ids import new_id
 from backend.store.owners import Asked
 from backend.store.paging import Page, page_of
@@ -115,7 +115,7 @@ def sender_of(
 
 
 # Built once: every request asks this, and building a statement takes longer than running it.
-@cache
+@once
 def _user_of_key(asked: Of | None) -> Select[Any]:
     proof = (ApiKey.id, ApiKey.scopes, ApiKey.expires_at)
     return (

@@ -4,7 +4,6 @@ Called by `backend.auth` and the user routes.
 """
 
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 from sqlalchemy import Select, bindparam, delete, select
@@ -14,6 +13,7 @@ from backend.domain.operations import Of
 from backend.schemas.paging import Listing
 from backend.schemas.people import SessionAnswer
 from backend.store import owners
+from backend.store.built import once
 from backend.store.owners import Asked
 from backend.store.people import callers
 from backend.store.people.callers import Sender
@@ -116,7 +116,7 @@ def sender_of(
     return callers.sender(session.connection().execute(statement, named).all())
 
 
-@cache
+@once
 def _user_of_session(asked: Of | None) -> Select[Any]:
     return (
         callers.WHO.add_columns(owners.column(asked))
