@@ -39,7 +39,7 @@ paper: $(VENV)/.ready frontend/dist/.ready ## compare the estimators on puzzles,
 test: $(VENV)/.ready-dev frontend/dist/.ready chromium faketime ## run every test: SQLite and PostgreSQL, files and Redis, Chromium (ARGS="-k NAME": some; JOBS=3: at once)
 	@log=$$(mktemp); $(NPM) run --silent test >"$$log" 2>&1 & browser=$$!; \
 	trap 'kill $$browser 2>/dev/null || true; rm -f "$$log"' EXIT; status=0; \
-	$(BIN)/python -m pytest --numprocesses=$(JOBS) --durations=10 --session-timeout=4500 $(ARGS) || status=$$?; \
+	PODIUM_TEST_BESIDE=$$browser $(BIN)/python -m pytest --numprocesses=$(JOBS) --durations=10 --session-timeout=4500 $(ARGS) || status=$$?; \
 	if wait $$browser; then tail -n 6 "$$log"; else \
 		status=$$?; cat "$$log"; echo "the tests of frontend/ failed; see above" >&2; fi; \
 	exit $$status

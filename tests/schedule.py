@@ -5,18 +5,21 @@ A test goes to the next process that is free. Two kinds stay together or apart:
 - Files whose tests share an installation (`_TOGETHER`) each stay on one process, which starts it
   once. They go first, then the other tests marked `slow`, so that the short ones fill up the end.
 - A test marked `serial` has the machine to itself: it starts when the tests beside it have ended,
-  and no other starts before it has. They go last.
+  those of `frontend/` too, and no other starts before it has. They go last.
 
 Used by `tests/conftest.py`. Without pytest-xdist, tests run one by one in the order of their files.
 """
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
+
+from tests import processes
 
 # What begins so shares what is expensive to start: the longest first.
 _TOGETHER = (
@@ -62,8 +65,19 @@ def turn(item: pytest.Item, folder: Path) -> Iterator[None]:
             fcntl.flock(door, fcntl.LOCK_EX)
             fcntl.flock(room, fcntl.LOCK_EX if is_alone else fcntl.LOCK_SH)
             fcntl.flock(door, fcntl.LOCK_UN)
+        if is_alone:
+            _wait_for_those_of_the_frontend()
         try:
             yield
         finally:
             # A process that the test has forked may still hold the file open.
             fcntl.flock(room, fcntl.LOCK_UN)
+
+
+def _wait_for_those_of_the_frontend() -> None:
+    """`make test` runs them beside these, in the process that it names."""
+    beside = int(os.environ.get("PODIUM_TEST_BESIDE", "0"))
+    if beside:
+        processes.wait_until(
+            lambda: not processes.is_alive(beside), "the tests of frontend/ have ended"
+        )

@@ -25,7 +25,8 @@ _CONTEXT.set_forkserver_preload(
     ["worker.trainer.__main__", "celery.bin.celery", "celery.concurrency.thread", "worker.presence",
      "celery.apps.worker", "celery.app.log", "celery.loaders.app", "worker.sweeper", "worker.tasks",
      "kombu.transport.filesystem", "psycopg", "redis", "backend.ops.serve", "backend.cli",
-     "tests.frozen"]
+     "backend.ops.audit", "backend.ops.backup", "backend.ops.doctor", "backend.ops.launcher",
+     "backend.ops.migration", "backend.ops.prune", "alembic.command", "tests.frozen"]
 )  # fmt: skip
 # What the libraries read when they are loaded.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}

@@ -41,8 +41,12 @@ class Site:
         """
         with tempfile.NamedTemporaryFile() as said:
             log = Path(said.name)
-            done = WarmProcess(_podium, arguments, self._environment(), log, stdin=stdin)
-            return done.wait(processes.PATIENCE_S), log.read_text()
+            program = WarmProcess(_podium, arguments, self._environment(), log, stdin=stdin)
+            with processes.ending(program):
+                processes.wait_until(
+                    lambda: program.poll() is not None, f"podium {arguments} has ended", log=log
+                )
+            return program.wait(), log.read_text()
 
     def podium_by_command(self, *arguments: str, stdin: str = "") -> tuple[int, str]:
         """The same as its users start it; each verb once, and whoever brings modules of its own."""

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import { showAnswer } from "./show-answer";
 
+const PATIENT = { timeout: 20_000 };
 let client: QueryClient;
 /** Answers the questions in their order. */
 let answers: ((name: string) => void)[];
@@ -23,14 +24,14 @@ it("shows the answer, though an older one comes after it, and asks for the newes
   const page = new QueryObserver(client, { ...query, staleTime: Infinity });
   const leave = page.subscribe(() => undefined);
   void page.refetch();
-  await vi.waitFor(() => expect(answers).toHaveLength(1));
+  await vi.waitFor(() => expect(answers).toHaveLength(1), PATIENT);
   await showAnswer(client, query, "new");
   answers[0]?.("old");
-  await vi.waitFor(() => expect(answers).toHaveLength(2));
+  await vi.waitFor(() => expect(answers).toHaveLength(2), PATIENT);
   expect(shown()).toBe("new");
 
   answers[1]?.("newest");
-  await vi.waitFor(() => expect(shown()).toBe("newest"));
+  await vi.waitFor(() => expect(shown()).toBe("newest"), PATIENT);
   leave();
 });
 
