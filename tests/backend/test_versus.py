@@ -134,7 +134,8 @@ def test_nobody_waits_while_the_responses_of_both_runs_are_read(
 
     @event.listens_for(service.app.state.database.engine, "before_cursor_execute")
     def note(connection: Connection, _: Any, statement: str, *more: Any) -> None:
-        if "READ ONLY" not in connection.get_execution_options().get("podium_begin", "READ ONLY"):
+        begin = connection.get_execution_options().get("podium_begin")
+        if begin is not None and "READ ONLY" not in begin:
             written.append(statement)
 
     assert put_up(place, pairs=3)["created"] == 3
