@@ -52,21 +52,21 @@ class _Point:
 
     @classmethod
     def at(cls, rows: Sequence[_Row], a: float, b: float) -> Self:
-        rates = [(_sigmoid(a + b * row.x), _sigmoid(-a - b * row.x)) for row in rows]
-        spreads = [row.weight * p * q for row, (p, q) in zip(rows, rates, strict=True)]
-        aa = math.fsum(spreads)
-        ab = math.fsum(spread * row.x for spread, row in zip(spreads, rows, strict=True))
-        bb = math.fsum(spread * row.x * row.x for spread, row in zip(spreads, rows, strict=True))
+        rates = [(_sigmoid(a + b * x), _sigmoid(-a - b * x)) for _, x, _ in rows]
+        spreads = [weight * p * q for (_, _, weight), (p, q) in zip(rows, rates, strict=True)]
+        leaning = [spread * x for spread, (_, x, _) in zip(spreads, rows, strict=True)]
+        aa, ab = math.fsum(spreads), math.fsum(leaning)
+        bb = math.fsum(lean * x for lean, (_, x, _) in zip(leaning, rows, strict=True))
         determinant = _positive(aa * bb - ab * ab)
         height, slope_a, slope_b = math.log(determinant) / 2, 0.0, 0.0
-        for row, (p, q), spread in zip(rows, rates, spreads, strict=True):
+        for (share, x, weight), (p, q), spread in zip(rows, rates, spreads, strict=True):
             # The diagonal of the hat matrix: half of it is added as hits, half as misses.
-            hat = spread * (bb - 2 * ab * row.x + aa * row.x * row.x) / determinant
-            slope = row.weight * (row.share * q - (1 - row.share) * p) + hat * (q - p) / 2
+            hat = spread * (bb - 2 * ab * x + aa * x * x) / determinant
+            misses = 1 - share
+            slope = weight * (share * q - misses * p) + hat * (q - p) / 2
             slope_a += slope
-            slope_b += slope * row.x
-            hits, misses = row.share, 1 - row.share
-            height += row.weight * (hits * math.log(_positive(p)) + misses * math.log(_positive(q)))
+            slope_b += slope * x
+            height += weight * (share * math.log(_positive(p)) + misses * math.log(_positive(q)))
         return cls(a, b, height, slope_a, slope_b, aa, ab, bb)
 
 
@@ -94,11 +94,14 @@ class Profile:
         sizes = Counter(cluster_N)
         n, most = len(sizes), sum(size * size for size in sizes.values()) / len(share_N)
         rows = _rows(share_N, x_N, 1 / most)
+        best = _highest(rows)
         if n < 2:
-            return cls(rows, _highest(rows), None)
-        dependence = _dependence(_highest(rows), share_N, x_N, cluster_N, most)
-        rows = _rows(share_N, x_N, 1 / dependence)
-        return cls(rows, _highest(rows), quantile(SHARE, n - 1))
+            return cls(rows, best, None)
+        dependence = _dependence(best, share_N, x_N, cluster_N, most)
+        if dependence < most:
+            rows = _rows(share_N, x_N, 1 / dependence)
+            best = _highest(rows)
+        return cls(rows, best, quantile(SHARE, n - 1))
 
     @property
     def rate(self) -> float:
