@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +24,7 @@ from sqlalchemy import func, insert, select
 from backend.store.db import Database
 from backend.store.ids import new_id
 from backend.store.tables.data import Judgment, Prompt
+from tests import processes
 from tests.backend.jobs import planted
 from tests.backend.jobs.test_leaving import Site, serving
 from tests.backend.test_models import write_safetensors
@@ -106,7 +108,8 @@ class Ranking:
 def ranking(url: str, tmp_path: Path) -> Iterator[Ranking]:
     """A server, and its annotators."""
     database = Database(url)
-    with serving(url, tmp_path, program="backend.ops.serve") as site:
+    started = partial(processes.running, [sys.executable, "-m", "backend.ops.serve"])
+    with serving(url, tmp_path, started=started) as site:
         yield Ranking(site, database)
     database.close()
 

@@ -11,7 +11,7 @@ from tests.backend.jobs.slow_child import use_slow_children
 @pytest.fixture
 def slow_children(monkeypatch: pytest.MonkeyPatch) -> Iterator[Children]:
     """Processes whose long jobs last until the test ends them."""
-    use_slow_children(monkeypatch)
+    use_slow_children(monkeypatch.setattr)
     children = Children()
     yield children
     children.close()

@@ -1,10 +1,14 @@
 """The API with children whose long jobs last until a test ends them: the program."""
 
-import pytest
+from collections.abc import Sequence
 
-from backend.ops import serve
 from tests.backend.jobs.slow_child import use_slow_children
 
-if __name__ == "__main__":
-    use_slow_children(pytest.MonkeyPatch())
+
+def main(_: Sequence[str]) -> int:
+    """Serve until SIGTERM."""
+    from backend.ops import serve
+
+    use_slow_children(setattr)
     serve.main()
+    return 0

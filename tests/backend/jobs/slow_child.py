@@ -1,21 +1,21 @@
 """A child whose long jobs last until a test ends them, however fast the machine: the program.
 
-It hashes a model of any size, and freezes a few lines at a time.
+It hashes a model of any size, and freezes a few lines at a time. It loads no more than it has to:
+each test starts some.
 """
 
 import sys
+from collections.abc import Callable
 from functools import partial
-
-import pytest
 
 from backend import model_files
 from backend.jobs import child, children, pace
 from backend.machine.child_process import ChildProcess
 
 
-def use_slow_children(patch: pytest.MonkeyPatch) -> None:
-    """Let those who start a child in this process start this one."""
-    patch.setattr(children, "ChildProcess", partial(_slow, ChildProcess))
+def use_slow_children(assign: Callable[[object, str, object], None]) -> None:
+    """Let those who start a child in this process start this one; `assign`: as `setattr` does."""
+    assign(children, "ChildProcess", partial(_slow, ChildProcess))
 
 
 def _slow(start: type[ChildProcess], _: str) -> ChildProcess:

@@ -2,9 +2,8 @@
 
 import os
 import socket
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +15,9 @@ from backend.store.db import Database
 from backend.store.tables.data import Snapshot, SnapshotLine
 from backend.store.tables.jobs import Job
 from tests import processes, servers
-from tests.backend.jobs import planted
+from tests.backend.jobs import planted, slow_api
 from tests.backend.test_models import write_safetensors
+from tests.warm import WarmProcess
 
 SLOW_CHILD = "tests.backend.jobs.slow_child"
 
@@ -51,15 +51,23 @@ class Site:
 
 
 @contextmanager
-def serving(
-    url: str, tmp_path: Path, name: str = "api", program: str = "tests.backend.jobs.slow_api"
-) -> Iterator[Site]:
-    """The API as a process of its own; by default its long jobs last until somebody ends them."""
+def slow(env: dict[str, str], log: Path) -> Iterator[processes.Process]:
+    """The API whose long jobs last until somebody ends them."""
+    process = WarmProcess(slow_api.main, [], env, log)
+    with processes.ending(process):
+        yield process
+
+
+Started = Callable[[dict[str, str], Path], AbstractContextManager[processes.Process]]
+
+
+@contextmanager
+def serving(url: str, tmp_path: Path, name: str = "api", started: Started = slow) -> Iterator[Site]:
+    """The API as a process of its own."""
     port, log = servers.free_port(), tmp_path / f"{name}.log"
     given = {"PODIUM_DATABASE_URL": url, "PODIUM_PORT": str(port)}
     env = processes.environment(tmp_path / "data", **given)
-    command = [sys.executable, "-m", program]
-    with processes.running(command, env, log) as process:
+    with started(env, log) as process:
         ready = f"http://127.0.0.1:{port}/readyz"
         processes.wait_until(
             lambda: processes.answers(ready), "the API answers", process=process, log=log

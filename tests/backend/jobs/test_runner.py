@@ -328,7 +328,7 @@ def test_a_child_that_does_not_listen_is_killed_after_a_grace(
 def test_the_children_of_a_service_end_with_it(
     database: Database, settings: Settings, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use_slow_children(monkeypatch)
+    use_slow_children(monkeypatch.setattr)
 
     async def play() -> set[int]:
         before = child_pids()
