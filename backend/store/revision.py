@@ -4,6 +4,7 @@ Called when API and worker start; it only compares, `podium migrate` alone chang
 """
 
 import re
+from functools import cache
 from pathlib import Path
 
 from sqlalchemy import inspect, text
@@ -30,7 +31,8 @@ def head_revision(folder: Path = VERSIONS) -> str:
             f"found {len(heads)} newest migrations in {folder}; expected one",
             advice="Install Podium with its alembic/ folder.",
         )
-    return heads.pop()
+    (head,) = heads
+    return head
 
 
 def is_known(revision: str | None, folder: Path = VERSIONS) -> bool:
@@ -78,11 +80,15 @@ def require_current(database: Database, folder: Path = VERSIONS) -> None:
         )
 
 
-def _revisions_and_parents(folder: Path) -> tuple[set[str], set[str]]:
-    """Every revision in the migrations folder, and those that another one follows."""
+@cache
+def _revisions_and_parents(folder: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """Every revision in the migrations folder, and those that another one follows.
+
+    Read once: files that an update brings later are not those of the code that runs.
+    """
     revisions: set[str] = set()
     parents: set[str] = set()
     for file in folder.rglob("*.py"):
         for name, value in _ASSIGNMENT.findall(file.read_text(encoding="utf-8")):
             (revisions if name == "revision" else parents).add(value)
-    return revisions, parents
+    return frozenset(revisions), frozenset(parents)

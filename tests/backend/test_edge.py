@@ -15,7 +15,7 @@ from backend.errors import Unavailable
 from backend.main import create_app
 from backend.ops.migration import migrate
 from backend.settings import Settings
-from backend.store.revision import head_revision
+from backend.store.revision import head_revision, is_known
 from tests.backend.conftest import Service
 
 
@@ -206,6 +206,15 @@ def test_the_service_refuses_another_schema_and_names_the_command(tmp_path: Path
         pass
     assert "podium migrate" in str(refused.value.advice)
     assert not (tmp_path / "data" / "admin.key").exists()
+
+
+def test_the_code_that_runs_wants_the_revision_it_began_with(tmp_path: Path) -> None:
+    """An update brings files for code that is not loaded before the next start."""
+    (tmp_path / "0001.py").write_text('revision = "0001"\ndown_revision = None\n')
+    assert head_revision(tmp_path) == "0001"
+    (tmp_path / "0002.py").write_text('revision = "0002"\ndown_revision = "0001"\n')
+    assert head_revision(tmp_path) == "0001"
+    assert not is_known("0002", tmp_path)
 
 
 @pytest.mark.serial
