@@ -134,7 +134,6 @@ def install(app: FastAPI, description: Description) -> None:
     """Let the application describe its routers so, at the address of the document, too."""
     preparing = asyncio.Lock()
 
-    @app.api_route(description.address, methods=["GET", "HEAD"], include_in_schema=False)
     async def read_document(request: Request) -> Response:
         # Whoever waits for it holds no thread.
         async with preparing:
@@ -143,6 +142,8 @@ def install(app: FastAPI, description: Description) -> None:
                 prepared = await run_in_threadpool(description.prepare, app)
         return prepared.answer(request)
 
+    # It takes no parameters, and FastAPI takes long to find that out.
+    app.add_route(description.address, read_document, methods=["GET"], include_in_schema=False)
     app.openapi = partial(description.document, app)  # type: ignore[method-assign]
     app.state.addresses = description.addresses
 

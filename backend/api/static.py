@@ -11,9 +11,9 @@ from starlette.staticfiles import StaticFiles
 def mount(app: FastAPI, folder: Path) -> None:
     """Serve `folder`; call last, since it answers every address that no route has taken."""
 
-    @app.api_route("/{path:path}", methods=["GET", "HEAD"], include_in_schema=False)
-    async def page(path: str, request: Request) -> Response:
+    async def page(request: Request) -> Response:
         """A file of the build, else index.html, which knows the pages."""
+        path: str = request.path_params["path"]
         if path == "api" or path.startswith("api/"):
             raise HTTPException(404, f"the API has no address /{path}")
         index = folder / "index.html"
@@ -31,6 +31,9 @@ def mount(app: FastAPI, folder: Path) -> None:
                 404, "this file belongs to another version of the browser UI; reload the page"
             )
         return FileResponse(index, headers={"Cache-Control": "no-cache"})
+
+    # As a route of Starlette: FastAPI takes long to look at one.
+    app.add_route("/{path:path}", page, methods=["GET"], include_in_schema=False)
 
 
 def _cache(path: str) -> str:
