@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from backend.domain.verdict.evidence import Evidence
+from backend.schemas.metrics.metric import is_of_part
 from backend.schemas.metrics.verdicts import RunVerdict
 
 # Evaluations, which belong to the verdict of any method.
@@ -50,5 +51,4 @@ class Rule:
 
 def is_evaluation(name: str) -> bool:
     """Whether a metric is one of evaluations, and not of a part of one (a breakdown)."""
-    is_part = name.startswith("eval/") and "." in name.rpartition("/")[2]
-    return name.startswith(PREFIXES) and not is_part
+    return name.startswith(PREFIXES) and not is_of_part(name)

@@ -12,6 +12,15 @@ Direction = Literal["higher", "lower", "none"]
 SHARE = "share"
 
 
+def is_of_part(name: str) -> bool:
+    """Whether a metric measures a part of a set, as a breakdown does: `eval/pass@1/people.3`.
+
+    What is measured outside of runs may have a dot in its name and is no part of anything.
+    """
+    first, _, rest = name.partition("/")
+    return first not in ("gold", "outside") and "." in rest.rpartition("/")[2]
+
+
 class Group(StrEnum):
     """The headings under which charts are folded, in the order in which they are shown."""
 
