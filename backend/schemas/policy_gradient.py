@@ -320,11 +320,6 @@ class PolicyGradientConfig(Common):
                     "use it; set rollout.prompts_per_step, epochs_per_rollout and minibatch_size "
                     "instead"
                 )
-        if self.lora is not None and self.lora.dropout > 0:
-            raise ValueError(
-                f"lora.dropout is {self.lora.dropout:g}, but must be 0 for policy_gradient: "
-                "dropout would make the probability ratio differ from 1"
-            )
         return self
 
     @model_validator(mode="after")

@@ -253,6 +253,16 @@ class Common(Section):
     log: Log = Field(default_factory=Log)
     resources: Resources = Field(default_factory=Resources)
 
+    @model_validator(mode="after")
+    def _drops_nothing_where_it_compares(self) -> Self:
+        method = getattr(self, "method", None)
+        if method in METHODS_WITHOUT_DROPOUT and self.lora is not None and self.lora.dropout > 0:
+            raise ValueError(
+                f"lora.dropout is {self.lora.dropout:g}, but must be 0 for {method}: dropout would "
+                "make the policy differ from what it is compared with"
+            )
+        return self
+
     def cautions(self) -> list[Caution]:
         """List what works, but not as one may think."""
         if self.resources.gpus < 2:

@@ -144,12 +144,7 @@ class DpoConfig(OnRecords):
     )
 
     @model_validator(mode="after")
-    def _policy_and_reference_start_equal(self) -> Self:
-        if self.lora is not None and self.lora.dropout > 0:
-            raise ValueError(
-                f"lora.dropout is {self.lora.dropout:g}, but must be 0 for dpo: dropout would "
-                "make the policy differ from its reference"
-            )
+    def _only_sigmoid_smooths_labels(self) -> Self:
         if self.loss == "ipo" and self.label_smoothing > 0:
             raise ValueError(
                 f"label_smoothing is {self.label_smoothing:g}, but loss ipo does not use it; set "
