@@ -149,13 +149,14 @@ frontend/dist/.ready: frontend/node_modules/.ready $(FRONTEND)
 	$(NPM) run --silent build
 	touch $@
 
+BROWSERS := $(shell cat tests/e2e/browsers.txt)
 .PHONY: chromium
 chromium:
 	@is_there() { for name; do command -v $$name >/dev/null && return 0; done; return 1; }; \
-	is_there chromium-headless-shell chrome-headless-shell && exit 0; \
+	is_there $(filter %-headless-shell,$(BROWSERS)) && exit 0; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium-headless-shell && exit 0; fi; \
-	is_there chromium chromium-browser google-chrome google-chrome-stable && exit 0; \
+	is_there $(BROWSERS) && exit 0; \
 	echo "the browser tests need Chromium or Chrome on PATH; install it and run make test again" >&2; exit 1
 
 .PHONY: faketime

@@ -27,15 +27,9 @@ from tests import processes
 from tests.e2e.workshop import Workshop
 from tests.worker.floor import write_model
 
-# First Chromium without a window: it takes half the processor time of the browser that hides one.
-NAMES = (
-    "chromium-headless-shell",
-    "chrome-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-)
+# `make test` reads them, too. First Chromium without a window: it takes half the processor time of
+# the browser that hides one.
+NAMES = Path(__file__).with_name("browsers.txt").read_text().split()
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
