@@ -26,7 +26,7 @@ from backend.store.models import registry
 from backend.store.paging import Page
 from backend.store.people import audit, idempotency, sign_ins
 from backend.store.runs import samples
-from backend.store.tables.data import Assignment, Comparison, Import, Judgment
+from backend.store.tables.data import Assignment, Comparison, Import, Judgment, Prompt
 from backend.store.tables.runs import Run
 from backend.store.visibility import SETTLING
 from tests.large_store import NOW, PROJECT, RUN, TIRELESS, Size, fill
@@ -38,7 +38,7 @@ SIZE = Size(
 )  # fmt: skip
 # A user whom `large_store` has made, with live leases.
 LEASING = "user_48271"
-MODEL = "model_48271"
+MODEL, ASKED = "model_48271", "prompt_48271"
 RESEARCHER = Caller("u", "u", Role.RESEARCHER, {PROJECT: Role.RESEARCHER})
 
 
@@ -277,6 +277,18 @@ def test_pages_of_prompts_come_in_the_order_of_an_index(large: Database) -> None
         ), lines
         assert not any("Sort" in line or "TEMP B-TREE" in line for line in lines), lines
     assert any("ix_prompts_external" in line for line in by_name), by_name
+
+
+def test_of_a_long_prompt_only_its_beginning_is_fetched(large: Database) -> None:
+    turns = [{"role": "user", "content": text} for text in ("Hi.", "?" * 10_000)]
+    with undone(large) as session:
+        session.execute(update(Prompt).where(Prompt.id == ASKED).values(messages=turns))
+        with sent_to(large) as sent:
+            assert prompts.beginnings(session, [ASKED]) == {ASKED: "?" * 200}
+        (search,) = [one for one in sent if "FROM prompts" in one.statement]
+        (row,) = session.connection().exec_driver_sql(search.statement, search.parameters)
+
+    assert len(str(tuple(row))) < 500
 
 
 def test_an_import_is_settled_from_where_its_own_assignments_begin(large: Database) -> None:

@@ -7,6 +7,7 @@ from tests.backend.test_loop import upload
 from tests.backend.test_own_judgments import NewUser, judge
 
 PROMPT = "Why is the sky blue? " * 20
+ODD = '"ß" \\u0041 \\ \n\t👩🏽‍🚀 e\u0301 ' * 20
 
 
 def test_judgments_are_listed_in_words(api: TestClient, new_user: NewUser) -> None:
@@ -34,3 +35,15 @@ def test_judgments_are_listed_in_words(api: TestClient, new_user: NewUser) -> No
     assert {one["content"] for one in answers} == {"Because.", "x" * 500}
     assert {one["prompt"] for one in answers} == {PROMPT[:200]}
     assert {one["run_name"] for one in answers} == {None}
+
+
+def test_a_prompt_begins_as_its_last_turn_whatever_it_is_made_of(api: TestClient) -> None:
+    project = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    said = [("system", "Be brief."), ("user", "Hi."), ("assistant", "Ho."), ("user", ODD)]
+    turns = [{"role": role, "content": content} for role, content in said]
+    upload(api, project, "comparisons", {"prompt": turns, "responses": ["a", "b"]})
+    upload(api, project, "comparisons", {"prompt": "short", "responses": ["a", "b"]})
+
+    listed = api.get(f"/projects/{project}/comparisons").json()["items"]
+
+    assert [one["prompt"] for one in listed] == ["short", ODD[:200]]

@@ -6,12 +6,13 @@ Called by the import and by the data routes.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import insert, select
+from sqlalchemy import ColumnElement, Text, func, insert, select
 from sqlalchemy.orm import Session
 
 from backend.domain.records.imported import DemonstrationInput, PromptInput, hash_of
 from backend.schemas.data import DemonstrationAnswer, PromptAnswer
 from backend.schemas.paging import Listing
+from backend.store import dialect
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import Demonstration, Prompt
@@ -136,8 +137,20 @@ def listing(
 
 def beginnings(session: Session, prompt_ids: Iterable[str]) -> dict[str, str]:
     """How the last turn of each prompt begins, by the prompt's id."""
-    found = session.execute(select(Prompt.id, Prompt.messages).where(Prompt.id.in_(prompt_ids)))
-    return {row[0]: row[1][-1]["content"][:MOST_OF_BEGINNING] for row in found}
+    columns = (Prompt.id, beginning(session, MOST_OF_BEGINNING))
+    found = session.execute(select(*columns).where(Prompt.id.in_(prompt_ids)))
+    return {row[0]: row[1] for row in found}
+
+
+def beginning(session: Session, length: int) -> ColumnElement[str]:
+    """How the last turn of a prompt of the enclosing query begins: of a long one nothing else is
+    read."""
+    last = (
+        func.json_extract(Prompt.messages, "$[#-1].content")
+        if dialect.is_sqlite(session)
+        else func.jsonb_extract_path_text(Prompt.messages, "-1", "content")
+    )
+    return func.substr(last, 1, length, type_=Text)
 
 
 def demonstrations(

@@ -23,6 +23,7 @@ from backend.schemas.metrics.prompt_scores import PromptCurve, PromptScoresAnswe
 from backend.schemas.run_directory.events import PromptScoresLine
 from backend.schemas.vocabulary import Split
 from backend.store import dialect
+from backend.store.data import prompts
 from backend.store.tables.data import Prompt
 from backend.store.tables.metrics import AskedPrompt, PromptScores
 from backend.store.tables.runs import Run
@@ -118,13 +119,11 @@ def read(session: Session, run_id: str, asked: Asked) -> PromptScoresAnswer:
     total = session.scalar(
         select(func.count()).select_from(AskedPrompt).where(AskedPrompt.run_id == run_id)
     )
-    prompts, cursor = _prompts(session, run_id, asked)
+    found, cursor = _prompts(session, run_id, asked)
     begin = max(value for value in (first, asked.from_, 0) if value is not None)
     end = min((value for value in (last, asked.to) if value is not None), default=-1)
     width = asked.width or _width(end - begin + 1, asked.points)
-    columns, next_step = _columns(
-        session, run_id, (one.number for one in prompts), begin, end, width
-    )
+    columns, next_step = _columns(session, run_id, (one.number for one in found), begin, end, width)
     return PromptScoresAnswer(
         split=Split.TRAIN,
         n_prompts=total or 0,
@@ -133,14 +132,20 @@ def read(session: Session, run_id: str, asked: Asked) -> PromptScoresAnswer:
         width=width,
         next_step=next_step,
         next_cursor=cursor,
-        items=[_curve(one.prompt_id, _text(one.messages), columns[one.number]) for one in prompts],
+        items=[_curve(one.prompt_id, one.text, columns[one.number]) for one in found],
     )
 
 
-def _prompts(session: Session, run_id: str, asked: Asked) -> tuple[Sequence[Row[Any]], str | None]:
-    """Number, id and turns of the prompts that are asked for, and where the next begin."""
+def _prompts(
+    session: Session, run_id: str, asked: Asked
+) -> tuple[Sequence[Row[int, str, Any]], str | None]:
+    """Number, id and beginning of the prompts that are asked for, and where the next begin."""
     found = (
-        select(AskedPrompt.number, AskedPrompt.prompt_id, Prompt.messages)
+        select(
+            AskedPrompt.number,
+            AskedPrompt.prompt_id,
+            prompts.beginning(session, _TEXT).label("text"),
+        )
         .join(Run, Run.id == AskedPrompt.run_id)
         # Of the run's own project: ids come from the trainer, which may say anything.
         .outerjoin(
@@ -209,7 +214,3 @@ def _curve(prompt_id: str, text: str | None, columns: Sequence[SummedScore]) -> 
 def _rounded(value: float | None) -> float | None:
     """Round to the seven digits that are kept."""
     return None if value is None else float(f"{value:.7g}")
-
-
-def _text(messages: list[Any] | None) -> str | None:
-    return None if not messages else str(messages[-1]["content"])[:_TEXT]
