@@ -1,10 +1,12 @@
-"""Public identifiers: a prefix that says what it is, and 100 random bits.
+"""Public identifiers: a prefix that says what it is, and 100 random bits; many of them in parts.
 
-Called by store functions that create rows. Ids never become paths by themselves and carry no order;
+Called by store functions that create rows, and by those that look for more rows than one statement
+should name. Ids never become paths by themselves and carry no order;
 order is the `number` column.
 """
 
 import secrets
+from collections.abc import Iterator, Sequence
 
 _ALPHABET = b"abcdefghijkmnpqrstuvwxyz23456789"
 # 256 is a multiple of 32, so every letter is as likely; one call for all of them, because large
@@ -15,3 +17,9 @@ _LETTERS = _ALPHABET * 8
 def new_id(prefix: str) -> str:
     """A fresh id such as `run_k7w2...` with 20 characters of 32 letters and digits."""
     return f"{prefix}_{secrets.token_bytes(20).translate(_LETTERS).decode('ascii')}"
+
+
+def in_parts(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """The same names in their order, at most `size` at a time."""
+    for begin in range(0, len(names), size):
+        yield names[begin : begin + size]

@@ -19,6 +19,7 @@ from backend.schemas.compared.versus import PairsPutUp, RunStep, VersusAnswer, V
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.vocabulary import Method, RunState
 from backend.store.data import comparisons, judgments, projects
+from backend.store.ids import in_parts
 from backend.store.runs import runs
 from backend.store.tables.data import Comparison, Judgment, Response
 from backend.store.tables.models import Model
@@ -189,7 +190,7 @@ def _of_either(run: Run, other: Run) -> ColumnElement[bool]:
 def _makers(session: Session, response_ids: Sequence[str]) -> dict[str, str | None]:
     """The run that each of these responses is of."""
     found: dict[str, str | None] = {}
-    for some in _at_once(response_ids):
+    for some in in_parts(response_ids, _MOST_IDS):
         rows = session.execute(select(Response.id, Response.run_id).where(Response.id.in_(some)))
         found |= {row[0]: row[1] for row in rows}
     return found
@@ -198,15 +199,10 @@ def _makers(session: Session, response_ids: Sequence[str]) -> dict[str, str | No
 def _tokens(session: Session, response_ids: Sequence[str]) -> dict[str, int]:
     """How many tokens each of these responses has, as far as it is known."""
     found: dict[str, int] = {}
-    for some in _at_once(response_ids):
+    for some in in_parts(response_ids, _MOST_IDS):
         rows = session.execute(select(Response.id, Response.n_tokens).where(Response.id.in_(some)))
         found |= {row[0]: row[1] for row in rows if row[1] is not None}
     return found
-
-
-def _at_once(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    for begin in range(0, len(ids), _MOST_IDS):
-        yield ids[begin : begin + _MOST_IDS]
 
 
 def _votes(session: Session, run: Run, other: Run, up: Mapping[str, Pair]) -> Iterator[Vote]:

@@ -24,6 +24,7 @@ from backend.schemas.run_directory.events import PromptScoresLine
 from backend.schemas.vocabulary import Split
 from backend.store import dialect
 from backend.store.data import prompts
+from backend.store.ids import in_parts
 from backend.store.tables.data import Prompt
 from backend.store.tables.metrics import AskedPrompt, PromptScores
 from backend.store.tables.runs import Run
@@ -74,10 +75,11 @@ def _numbers(session: Session, run_id: str, lines: Sequence[PromptScoresLine]) -
     of_run = AskedPrompt.run_id == run_id
     found: dict[str, int] = {}
     ids = list(said)
-    for start in range(0, len(ids), _BATCH):
-        some = AskedPrompt.prompt_id.in_(ids[start : start + _BATCH])
-        columns = (AskedPrompt.prompt_id, AskedPrompt.number)
-        found |= dict(session.execute(select(*columns).where(of_run, some)).all())
+    for some in in_parts(ids, _BATCH):
+        numbered = select(AskedPrompt.prompt_id, AskedPrompt.number).where(
+            of_run, AskedPrompt.prompt_id.in_(some)
+        )
+        found |= dict(session.execute(numbered).all())
     last = session.scalar(select(func.max(AskedPrompt.number)).where(of_run))
     fresh = [prompt_id for prompt_id in ids if prompt_id not in found]
     new = dict(zip(fresh, range(0 if last is None else last + 1, 2**31), strict=False))

@@ -24,6 +24,7 @@ from backend.schemas.metrics.verdicts import RunVerdictAnswer
 from backend.schemas.references import DATA
 from backend.schemas.vocabulary import Method, RunState, Split
 from backend.store.data import snapshots
+from backend.store.ids import in_parts
 from backend.store.metrics import curves, judges
 from backend.store.metrics.curves import MOST_BUCKETS, Window
 from backend.store.runs import events, runs
@@ -206,14 +207,9 @@ def _series(
 ) -> Iterator[Series]:
     """The curves of these runs, of as many runs and names at a time as one answer may hold."""
     most_names = max(1, MOST_BUCKETS // window.points)
-    for some_names in _parts(names, most_names):
-        for some_runs in _parts(run_ids, max(1, most_names // len(some_names))):
+    for some_names in in_parts(names, most_names):
+        for some_runs in in_parts(run_ids, max(1, most_names // len(some_names))):
             yield from curves.read(session, some_runs, some_names, window, exact=True).series
-
-
-def _parts(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    for place in range(0, len(items), size):
-        yield items[place : place + size]
 
 
 def _points(series: Series) -> list[Point]:
