@@ -3,7 +3,9 @@
 Called by the route that counts them: so many records a snapshot of preferences would have.
 """
 
-from sqlalchemy import func, select, true
+from typing import Any
+
+from sqlalchemy import ColumnElement, TableValuedAlias, func, or_, select, true
 from sqlalchemy.orm import Session
 
 from backend.schemas.comparisons import CriterionCount, JudgmentCounts
@@ -17,35 +19,45 @@ WITHOUT = ""
 
 def of_project(session: Session, project_id: str) -> JudgmentCounts:
     """Count the last revisions of its judgments. Raises NotFound."""
-    judgments = _count(session, project_id, is_review=False)
-    given = _by_criterion(session, project_id)
+    judgments, given = _counted(session, project_id)
     asked = [one["name"] for one in projects.criteria(session, project_id)]
     names = [*asked, *sorted(given.keys() - {*asked, WITHOUT}), WITHOUT]
     return JudgmentCounts(
         judgments=judgments,
-        reviews=_count(session, project_id, is_review=True),
+        reviews=_reviews(session, project_id),
         criteria=[CriterionCount(criterion=one, judgments=given.get(one, 0)) for one in names],
     )
 
 
-def _count(session: Session, project_id: str, *, is_review: bool) -> int:
-    counted = latest(project_id, is_review=is_review).with_only_columns(func.count())
+def _reviews(session: Session, project_id: str) -> int:
+    counted = latest(project_id, is_review=True).with_only_columns(func.count())
     return session.scalar(counted) or 0
 
 
-def _by_criterion(session: Session, project_id: str) -> dict[str, int]:
-    """How many judgments were given under each name; one that was given without has none."""
-    is_sqlite = dialect.is_sqlite(session)
-    each = func.json_each if is_sqlite else func.jsonb_array_elements
-    length = func.json_array_length if is_sqlite else func.jsonb_array_length
+def _counted(session: Session, project_id: str) -> tuple[int, dict[str, int]]:
+    """How many judgments count, and how many were given under each name, in one reading of them.
+
+    One that was given without criteria has no name.
+    """
     current = latest(project_id).with_only_columns(Judgment.rankings).subquery()
-    ranking = each(current.c.rankings).table_valued("value")
-    name = (
-        func.json_extract(ranking.c.value, "$.criterion")
-        if is_sqlite
-        else func.jsonb_extract_path_text(ranking.c.value, "criterion")
-    )
-    named = select(name, func.count()).select_from(current).join(ranking, true()).group_by(name)
-    without = select(func.count()).select_from(current).where(length(current.c.rankings) == 0)
-    found = {row[0]: row[1] for row in session.execute(named)}
-    return found | {WITHOUT: session.scalar(without) or 0}
+    ranking, name, is_first = _each_ranking(session, current.c.rankings)
+    once = func.count().filter(or_(name.is_(None), is_first))
+    rows = session.execute(
+        select(name, func.count(), once)
+        .select_from(current)
+        .outerjoin(ranking, true())
+        .group_by(name)
+    ).all()
+    return sum(row[2] for row in rows), {row[0] or WITHOUT: row[1] for row in rows}
+
+
+def _each_ranking(
+    session: Session, rankings: ColumnElement[Any]
+) -> tuple[TableValuedAlias, ColumnElement[Any], ColumnElement[bool]]:
+    """The rankings of a row as rows; the name of each, and whether it is the first."""
+    if dialect.is_sqlite(session):
+        each = func.json_each(rankings).table_valued("value", "key")
+        return each, func.json_extract(each.c.value, "$.criterion"), each.c.key == 0
+    each = func.jsonb_array_elements(rankings).table_valued("value", with_ordinality="place")
+    each = each.render_derived()
+    return each, func.jsonb_extract_path_text(each.c.value, "criterion"), each.c.place == 1

@@ -17,14 +17,14 @@ from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.metrics.curves import OutsidePoint
 from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import Role
-from backend.store import prompt_rankings, versus
+from backend.store import judgment_counts, prompt_rankings, versus
 from backend.store.data import assignments, imports, judgments, projects, prompts
 from backend.store.db import Database
 from backend.store.differences import environments
 from backend.store.metrics import levels, outside, points, results
 from backend.store.models import registry
 from backend.store.paging import Page
-from backend.store.people import audit, idempotency, sign_ins
+from backend.store.people import audit, idempotency, sign_ins, users
 from backend.store.runs import samples
 from backend.store.tables.data import Assignment, Comparison, Import, Judgment, Prompt
 from backend.store.tables.runs import Run
@@ -260,6 +260,21 @@ def test_the_counts_of_a_project_read_no_comparison_and_of_judgments_those_for_r
         assert any("ix_judgments_review_project" in line for line in lines), lines
 
 
+def test_judgments_are_read_once_to_be_counted_in_every_way(large: Database) -> None:
+    rankings = [{"criterion": "helpful"}, {"criterion": "harmless"}]
+    with undone(large) as session:
+        two = update(Judgment).where(Judgment.user_id == LEASING).values(rankings=rankings)
+        n_two = session.execute(two).rowcount
+        with sent_to(large) as sent:
+            counts = judgment_counts.of_project(session, PROJECT)
+
+    assert counts.judgments == SIZE.judged
+    by = {one.criterion: one.judgments for one in counts.criteria}
+    assert by == {"harmless": n_two, "helpful": n_two, "": SIZE.judged - n_two}
+    reads = [one.statement for one in sent if "FROM judgments" in one.statement]
+    assert sum("review_reason IS NOT NULL" not in one for one in reads) == 1
+
+
 def test_pages_of_prompts_come_in_the_order_of_an_index(large: Database) -> None:
     page = Page(limit=50)
     with sent_to(large) as sent, undone(large) as session:
@@ -289,6 +304,15 @@ def test_of_a_long_prompt_only_its_beginning_is_fetched(large: Database) -> None
         (row,) = session.connection().exec_driver_sql(search.statement, search.parameters)
 
     assert len(str(tuple(row))) < 500
+
+
+def test_the_projects_of_a_page_of_people_are_asked_for_at_once(large: Database) -> None:
+    with sent_to(large) as sent, undone(large) as session:
+        found = users.listing(session, Caller("u", "u", Role.ADMIN), Page(limit=40))
+
+    assert len(found.items) == 40
+    assert all(one.project_ids == [PROJECT] for one in found.items)
+    assert sum("FROM memberships" in one.statement for one in sent) == 1
 
 
 def test_an_import_is_settled_from_where_its_own_assignments_begin(large: Database) -> None:

@@ -3,6 +3,7 @@
 Knows hashes of passwords and never a password.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -95,8 +96,7 @@ def listing(
         theirs = select(Membership.user_id).where(Membership.project_id.in_(caller.project_ids))
         statement = statement.where(or_(User.id == caller.id, User.id.in_(theirs)))
     rows, cursor = page_of(session, statement, User.number, page)
-    items = [_answer(session, row, caller) for row in rows]
-    return Listing(items=items, next_cursor=cursor)
+    return Listing(items=_answers(session, rows, caller), next_cursor=cursor)
 
 
 def join(session: Session, user_id: str, project_id: str, role: Role) -> None:
@@ -247,12 +247,22 @@ def _unknown(user_id: str) -> NotFound:
 
 
 def _answer(session: Session, user: User, seen_by: Caller | None) -> UserAnswer:
-    held = select(Membership).where(Membership.user_id == user.id).order_by(Membership.project_id)
-    memberships = [
-        MembershipAnswer(project_id=one.project_id, role=Role(one.role))
-        for one in session.scalars(held)
-        if seen_by is None or seen_by.id == user.id or seen_by.sees(one.project_id)
-    ]
+    (found,) = _answers(session, [user], seen_by)
+    return found
+
+
+def _answers(session: Session, users: Sequence[User], seen_by: Caller | None) -> list[UserAnswer]:
+    """These users, each with the projects that `seen_by` sees, None: all."""
+    of_them = select(Membership).where(Membership.user_id.in_([one.id for one in users]))
+    memberships: defaultdict[str, list[MembershipAnswer]] = defaultdict(list)
+    for one in session.scalars(of_them.order_by(Membership.project_id)):
+        if seen_by is None or seen_by.id == one.user_id or seen_by.sees(one.project_id):
+            held = MembershipAnswer(project_id=one.project_id, role=Role(one.role))
+            memberships[one.user_id].append(held)
+    return [_answer_with(memberships[one.id], one) for one in users]
+
+
+def _answer_with(memberships: list[MembershipAnswer], user: User) -> UserAnswer:
     is_admin = user.role == Role.ADMIN
     return UserAnswer(
         id=user.id,
