@@ -98,6 +98,22 @@ describe("curves that are loaded while they grow", () => {
     expect(steps()).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
+  it("keep why a load failed while they are loaded again, and say that they are", async () => {
+    const { asked, curves, changes } = curvesUnderTest();
+    void curves.load();
+    asked[0]?.fail(new Error("away"));
+    await settle();
+    expect([curves.error, curves.isAsking]).toEqual([new Error("away"), false]);
+
+    const before = changes();
+    void curves.load();
+    expect([curves.error, curves.isAsking]).toEqual([new Error("away"), true]);
+    expect(changes()).toBe(before + 1);
+    asked[1]?.answer(answerOf([1]));
+    await settle();
+    expect([curves.error, curves.isAsking]).toEqual([null, false]);
+  });
+
   it("say nothing of a load that failed when there is a newer one", async () => {
     const { asked, curves, changes } = curvesUnderTest();
     void curves.load();

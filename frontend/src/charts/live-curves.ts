@@ -108,6 +108,8 @@ type Curves = Map<string, Curve>;
 
 export class LiveCurves {
   isLoaded = false;
+  isAsking = false;
+  /** Why the last load failed, until one succeeds. */
   error: unknown = null;
   private whole: Curves = new Map();
   /** What is drawn while the reader is zoomed in; null = the whole. */
@@ -162,6 +164,9 @@ export class LiveCurves {
     this.isLoaded = false;
     // The stream tells what is stored: the answer to a request that begins now has these points.
     this.waiting = [];
+    this.isAsking = true;
+    // Whoever reads why the last one failed sees that it is tried again; nothing else has changed.
+    if (this.error !== null) this.onChange();
     try {
       const series = await this.fetchSeries(null);
       if (mine !== this.newest) return;
@@ -174,6 +179,7 @@ export class LiveCurves {
       if (mine !== this.newest) return;
       this.error = problem;
     }
+    this.isAsking = false;
     this.onChange();
     await this.look();
   }

@@ -1,5 +1,10 @@
 // @vitest-environment jsdom
-import { QueryClient, QueryClientProvider, useQuery } from "@tanstack/react-query";
+import {
+  keepPreviousData,
+  QueryClient,
+  QueryClientProvider,
+  useQuery,
+} from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -18,14 +23,15 @@ const ground = document.createElement("div");
 let page: ReturnType<typeof createRoot>;
 let client: QueryClient;
 
-function Page() {
+function Page({ of }: { of: string }) {
   const query = useQuery({
-    queryKey: ["words"],
+    queryKey: ["words", of],
     queryFn: () =>
       new Promise<string>((resolve, reject) =>
         asked.push((given) => (typeof given === "string" ? resolve(given) : reject(given))),
       ),
     retry: false,
+    placeholderData: keepPreviousData,
   });
   return <Loaded query={query}>{(words) => <p>{words}</p>}</Loaded>;
 }
@@ -42,6 +48,16 @@ const askAgain = () => done(() => client.invalidateQueries());
 const button = () => ground.querySelector("button");
 const said = () => ground.querySelector("[role=status]")?.textContent;
 
+/** Shows the words of this. */
+const show = (of: string) =>
+  done(() =>
+    page.render(
+      <QueryClientProvider client={client}>
+        <Page of={of} />
+      </QueryClientProvider>,
+    ),
+  );
+
 beforeEach(async () => {
   Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
   document.body.append(ground);
@@ -49,13 +65,7 @@ beforeEach(async () => {
   client = new QueryClient();
   keepErrors(client);
   page = createRoot(ground);
-  act(() =>
-    page.render(
-      <QueryClientProvider client={client}>
-        <Page />
-      </QueryClientProvider>,
-    ),
-  );
+  await show("first");
   await answer(AWAY("one"));
 });
 afterEach(() => act(() => page.unmount()));
@@ -95,6 +105,23 @@ describe("what a page says of a question that failed, while it is asked again", 
     // The number of the request differs each time: it is shown and not read.
     const number = [...ground.querySelectorAll("[role=alert] [aria-live=off]")];
     expect(number.map((one) => one.textContent)).toEqual(["request three"]);
+  });
+
+  it("is not said of a question that somebody comes back to", async () => {
+    await show("second");
+    await answer("here");
+    await show("first");
+    expect(asked).toHaveLength(1);
+    expect(ground.textContent).toBe("here");
+    await answer("there");
+    expect(ground.textContent).toBe("there");
+
+    // Nor of one that has failed while nobody looked.
+    await show("third");
+    await show("first");
+    await answer(AWAY("two"));
+    await show("third");
+    expect(ground.textContent).toBe("there");
   });
 
   it("gives way to a new beginning, and where a session has ended", async () => {

@@ -4,10 +4,12 @@ import { expect, it } from "vitest";
 
 import { Loaded } from "./states";
 
+const ANSWERED = { error: null, refetch: () => undefined, isFetching: false };
+
 const shown = (items: readonly string[], isPlaceholderData: boolean): string =>
   renderToStaticMarkup(
     <Loaded
-      query={{ data: items, error: null, refetch: () => undefined, isPlaceholderData }}
+      query={{ ...ANSWERED, data: items, isPlaceholderData }}
       isNone={(found) => found.length === 0}
     >
       {(found) => <p>{found.join() || "None yet"}</p>}

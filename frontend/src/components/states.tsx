@@ -126,7 +126,7 @@ interface QueryLike<Data> {
   data: Data | undefined;
   error: Error | null;
   refetch: () => unknown;
-  isFetching?: boolean;
+  isFetching: boolean;
   /** Whether the data are those of the question before. */
   isPlaceholderData?: boolean;
 }
@@ -136,7 +136,7 @@ export function NoAnswer(props: {
   query: Pick<QueryLike<unknown>, "error" | "refetch" | "isFetching">;
   about?: string;
 }) {
-  const { error, refetch, isFetching = false } = props.query;
+  const { error, refetch, isFetching } = props.query;
   return (
     <Failure
       error={error}

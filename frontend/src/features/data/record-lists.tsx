@@ -19,6 +19,7 @@ interface PagedQuery<Item> {
   data: InfiniteData<Listing<Item>> | undefined;
   error: Error | null;
   refetch: () => unknown;
+  isFetching: boolean;
   hasNextPage: boolean;
   isFetchingNextPage: boolean;
   isFetchNextPageError: boolean;

@@ -37,9 +37,11 @@ function useFormInputs(projectId: string, parentId: string | null, experimentId:
   const experiments = useQuery(experimentsQuery(projectId));
   const parent = useQuery({ ...runQuery(parentId ?? ""), enabled: parentId !== null });
   const queries = [methods, ...ofModels, snapshots, runs, experiments, parent];
+  const failed = queries.filter((query) => query.error !== null);
   const state = {
-    error: queries.find((query) => query.error !== null)?.error ?? null,
-    refetch: () => queries.forEach((query) => query.error !== null && void query.refetch()),
+    error: failed[0]?.error ?? null,
+    isFetching: failed.some((query) => query.isFetching),
+    refetch: () => failed.forEach((query) => void query.refetch()),
   };
   if (!methods.data || !models || !snapshots.data || !runs.data || !experiments.data)
     return { ...state, data: undefined };

@@ -96,7 +96,9 @@ function LoadedRun({ run }: { run: Run }) {
           }),
         )}
       />
-      {curves.error !== null && <Failure error={curves.error} onRetry={curves.loadAgain} />}
+      {curves.error !== null && (
+        <Failure error={curves.error} isAsking={curves.isAsking} onRetry={curves.loadAgain} />
+      )}
       <Tab run={run} live={live} curves={curves} tab={tab} base={base} />
     </>
   );

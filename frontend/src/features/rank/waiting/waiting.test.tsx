@@ -44,31 +44,41 @@ afterEach(() => {
 });
 
 /** As the ranking page, which shows this one only while it knows of no comparison. */
-function Page({ isExhausted }: { readonly isExhausted: boolean }) {
+function Page(props: { readonly isExhausted: boolean; readonly isLooking: boolean }) {
   const isThere = useIsThere();
-  if (!isExhausted) return null;
+  if (!props.isExhausted) return null;
   return (
     <Waiting
       projectId="prj_1"
       userId="usr_1"
       isThere={isThere}
       onLook={() => undefined}
-      isLooking={false}
+      isLooking={props.isLooking}
       onTakeHere={() => undefined}
       isTaking={false}
     />
   );
 }
 
-function show(isExhausted = true): void {
+function show(isExhausted = true, isLooking = false): void {
   act(() =>
     page.render(
       <QueryClientProvider client={client}>
-        <Page isExhausted={isExhausted} />
+        <Page isExhausted={isExhausted} isLooking={isLooking} />
       </QueryClientProvider>,
     ),
   );
 }
+
+it("says that it tries again where it could not be told what is left", () => {
+  const query = client.getQueryCache().find({ queryKey: progressQuery("prj_1").queryKey });
+  query?.setState({ data: undefined, error: new Error("away"), status: "error" });
+  show();
+  expect(ground.querySelector("[role=alert]")?.textContent).toContain("Away.");
+  expect(ground.querySelector(".asking")).toBeNull();
+  show(true, true);
+  expect(ground.querySelector(".asking")).not.toBeNull();
+});
 
 describe("while nobody is there", () => {
   const pass = (seconds: number) => act(() => vi.advanceTimersByTime(seconds * 1000));

@@ -46,7 +46,14 @@ export function Waiting(props: WaitingProps) {
   useAfterLook(isLooking, progress.refetch);
 
   if (!isKnown(progress)) return <Skeleton lines={4} label={LOOKING} />;
-  if (progress.data === undefined) return <Failure error={progress.error} onRetry={props.onLook} />;
+  if (progress.data === undefined)
+    return (
+      <Failure
+        error={progress.error}
+        isAsking={isLooking || progress.isFetching}
+        onRetry={props.onLook}
+      />
+    );
   const { title, lines, isUnused, isDone, elsewhere } = waitedFor(
     progress.data,
     unsent,
@@ -88,7 +95,6 @@ export function Waiting(props: WaitingProps) {
 function isKnown({ data, error, isFetchedAfterMount, fetchStatus }: UseQueryResult): boolean {
   // What was known before the last judgment says nothing of what is left now.
   if (!isFetchedAfterMount && fetchStatus === "fetching") return false;
-  // Asked again after a failure, it has neither for a while.
   return data !== undefined || error !== null;
 }
 

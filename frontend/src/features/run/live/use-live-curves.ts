@@ -19,6 +19,8 @@ export interface DrawnCurves {
   readonly isLoaded: boolean;
   /** Why the curves could not be loaded; null if they were. */
   readonly error: unknown;
+  /** Whether they are asked for, for the first time or again. */
+  readonly isAsking: boolean;
   readonly loadAgain: () => void;
 }
 
@@ -28,7 +30,14 @@ const nothing = (axis: Axis): DrawnCurves => {
     () => Promise.resolve([]),
     () => undefined,
   );
-  return { live, tick: 0, isLoaded: false, error: null, loadAgain: () => undefined };
+  return {
+    live,
+    tick: 0,
+    isLoaded: false,
+    error: null,
+    isAsking: true,
+    loadAgain: () => undefined,
+  };
 };
 
 /** `mayMoveOn`: of a run that is over nothing more is told, so nothing is listened to. */
@@ -50,9 +59,10 @@ export function useLiveCurves(
     const draw = () => {
       drawing ??= setTimeout(() => {
         drawing = undefined;
-        const { isLoaded, error } = live;
+        const { isLoaded, error, isAsking } = live;
         const loadAgain = () => void live.load();
-        setShown(({ tick }) => ({ live, tick: tick + 1, isLoaded, error, loadAgain }));
+        const now = { live, isLoaded, error, isAsking, loadAgain };
+        setShown(({ tick }) => ({ ...now, tick: tick + 1 }));
       }, REDRAW_MS);
     };
     const fetchSeries = async (part: Zoom) => {
