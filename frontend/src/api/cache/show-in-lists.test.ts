@@ -78,6 +78,10 @@ describe("a run that somebody has changed", () => {
     ["-tag:baseline", "", ["name", "notes"], false],
     ['state:failed AND experiment:"a tag:b" config.kl.coef>=0.1', "", ["name", "tags"], false],
     ["name~x best.eval/reward>1", "", ["notes"], false],
+    ['state:"failed"tag:base', "", ["tags"], true],
+    ['state:failed"kl sweep"', "", ["name"], true],
+    ['experiment:"a","b",tag:c -"kl sweep"', "", ["tags"], true],
+    ['experiment:"a","b",tag:c -method:"x"', "", ["name", "tags"], false],
   ] as const)(
     "filter %j, sort %j, changed %j: asked for anew %j",
     async (filter, sort, changed, isAsked) => {
@@ -104,6 +108,20 @@ describe("a run that somebody has changed", () => {
     expect(page.getCurrentResult().data).toEqual(pagesOf([run("run_2", "renamed", ["new"])]));
     answers[1]?.(pagesOf([run("run_2", "renamed", ["new"])]));
     await shown;
+  });
+
+  it("is asked for where the last answer did not come, or is known to be old", async () => {
+    look(table("tag:a"), pagesOf([run("run_2", "second")]));
+    look(table("tag:b"), pagesOf([run("run_2", "second")]));
+    look(table("tag:c"), pagesOf([run("run_2", "second")]));
+    client
+      .getQueryCache()
+      .find({ queryKey: table("tag:a") })
+      ?.setState({ error: new Error() });
+    await client.invalidateQueries({ queryKey: table("tag:b"), refetchType: "none" });
+
+    await showInLists(client, RENAMED, ["notes"]);
+    expect(asked).toEqual([table("tag:a"), table("tag:b")].map((key) => JSON.stringify(key)));
   });
 
   it("is asked for with the lists that nobody looks at as soon as somebody does", async () => {

@@ -29,26 +29,31 @@ export async function showInLists(
   const lists = client.getQueryCache().findAll({ queryKey: LISTS });
   // An answer on its way may have been read before the change. One for a few runs is put into the
   // lists by whoever asked for it.
-  const late = new Set(lists.filter(({ state }) => state.fetchStatus !== "idle"));
-  const isAskedAlone = [...late].some(({ queryKey }) => queryKey[1] === "by id");
+  const late = lists.filter(({ state }) => state.fetchStatus !== "idle");
+  const isAskedAlone = late.some(({ queryKey }) => queryKey[1] === "by id");
+  // What is put into a list makes it pass for a fresh one.
+  const failed = lists.filter(({ state }) => state.error !== null || state.isInvalidated);
+  const owed = new Set([...late, ...failed]);
   for (const { queryKey, state } of lists)
     client.setQueryData<RunList>(queryKey, (list) => mapped(list, put), {
       updatedAt: state.dataUpdatedAt,
     });
   // What nobody looks at is asked for when somebody does.
   const isOld = (query: Query) =>
-    !query.isActive() || isAskedAlone || late.has(query) || mayMove(query.queryKey, changed);
+    !query.isActive() || isAskedAlone || owed.has(query) || mayMove(query.queryKey, changed);
   await client.invalidateQueries({ queryKey: LISTS, predicate: isOld });
 }
 
-const TEXT = /"(?:\\.|[^"\\])*"/g;
+/** A quoted text: alone, or the value of what stands before it; a comma after it goes on with values. */
+const TEXT = /(?<=([:=<>~,-]?))"(?:\\.|[^"\\])*"(?=(,?))/g;
+const apart = (beside: string): string => (beside === "" ? " " : "");
 const KEY = /^-?([a-z_]+(?:\..*)?)(?:!=|>=|<=|[:=<>~])/;
 const WORDS = new Set(["", "AND", "OR", "NOT"]);
 
 /** The keys of a filter; a word without one is looked for in names, and may be a part of anything. */
 const keysOf = (filter: string): string[] =>
   filter
-    .replace(TEXT, "x")
+    .replace(TEXT, (_, before: string, after: string) => [before, after].map(apart).join("x"))
     .split(/[\s()]+/)
     .filter((term) => !WORDS.has(term))
     .map((term) => KEY.exec(term)?.[1] ?? "");

@@ -9,7 +9,8 @@ import type { Run } from "@/api/types";
 import { RunsTable } from "./runs-table";
 import { NOTHING } from "./selection";
 
-const ROW_PX = 44;
+// Other than the table takes them to be before it has seen any.
+const ROW_PX = 60;
 const rowsOf = (count: number) =>
   Array.from({ length: count }, (_, place) => ({
     run: {
@@ -26,17 +27,25 @@ let scrolled: (string | undefined)[];
 /** How far the page is scrolled down. */
 let scrollPx: number;
 
+/** Where a row stands: below those before it, or what stands for them. */
+function topOf(row: Element): number {
+  const before = row.previousElementSibling;
+  if (before === null) return 0;
+  const spacer = before.querySelector<HTMLElement>(".spacer > td");
+  return topOf(before) + (spacer === null ? ROW_PX : parseFloat(spacer.style.height));
+}
+
 const names = () => [...ground.querySelectorAll(".item-name")].map((one) => one.textContent);
 
 beforeEach(() => {
   Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
   [scrolled, scrollPx] = [[], 0];
   Element.prototype.scrollIntoView = function (this: Element) {
-    const name = this.querySelector(".item-name")?.textContent;
-    scrolled.push(name);
+    scrolled.push(this.querySelector(".item-name")?.textContent);
     // As a browser does, which tells of it a little later.
-    scrollPx = Math.max(0, Number(name?.split(" ")[1]) * ROW_PX - innerHeight / 2);
+    scrollPx = Math.max(0, topOf(this) - innerHeight / 2);
   };
+  vi.spyOn(HTMLElement.prototype, "offsetHeight", "get").mockReturnValue(ROW_PX);
   vi.spyOn(HTMLElement.prototype, "getBoundingClientRect").mockImplementation(
     () => ({ top: -scrollPx }) as DOMRect,
   );

@@ -52,10 +52,11 @@ export function useWindow(
       setPlace((before) => {
         // In steps: not every pixel draws anew, nor do the rows move while somebody reads them.
         const abovePx = Math.round(-top / STEP_PX) * STEP_PX;
-        if (abovePx === before.abovePx && innerHeight === before.screenPx) return before;
         const isFirst = before.rowPx === USUAL_ROW_PX && total > 0;
         const rowPx = isFirst ? total / rows.length : before.rowPx;
-        return { rowPx, abovePx, screenPx: innerHeight };
+        const isSame =
+          rowPx === before.rowPx && abovePx === before.abovePx && innerHeight === before.screenPx;
+        return isSame ? before : { rowPx, abovePx, screenPx: innerHeight };
       });
     };
     // A table may get long, or be drawn, where somebody is far down already.
