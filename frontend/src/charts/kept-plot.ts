@@ -81,6 +81,7 @@ export class KeptPlot {
 
   /** Shows what the page wants, at once or when the selection is made. */
   draw(): void {
+    if (this.isHeld) this.tellPlace();
     if (this.isHeld || !this.element.isConnected) return;
     const shape = shapeOf(this.latest.current);
     if (this.plot === null || shape !== this.shape) {
@@ -93,7 +94,7 @@ export class KeptPlot {
 
   end(): void {
     this.watcher.disconnect();
-    document.removeEventListener("mouseup", this.onUp);
+    this.letGo();
     this.drop();
   }
 
@@ -138,14 +139,16 @@ export class KeptPlot {
         latest.current.onZoom(zoom);
       },
     ];
-    plot.hooks["setCursor"] = [(u: uPlot) => latest.current.onCursor?.(u.cursor.idx ?? null)];
+    plot.hooks["setCursor"] = [(u: uPlot) => this.tellPlace(u)];
     // Of the main button alone, as uPlot takes it: a menu opens on another, and no release comes.
     plot.over.addEventListener("mousedown", ({ button }) => {
       if (button !== 0) return;
       hasDragged = false;
       this.isHeld = true;
       document.addEventListener("mouseup", this.onUp);
+      window.addEventListener("blur", this.onLost);
     });
+    plot.over.addEventListener("contextmenu", this.onLost);
     plot.over.addEventListener("dblclick", () => latest.current.onZoom(null));
     plot.over.addEventListener("click", () => {
       const x = pointedAt(plot);
@@ -155,11 +158,31 @@ export class KeptPlot {
     return plot;
   }
 
+  /** Where the cursor is in what the page has by now: it may be more than what is drawn. */
+  private tellPlace(plot = this.plot): void {
+    const { data, onCursor } = this.latest.current;
+    const x = plot === null ? null : pointedAt(plot);
+    const place = x === null ? -1 : data[0].indexOf(x);
+    onCursor?.(place < 0 ? null : place);
+  }
+
+  private letGo(): void {
+    this.isHeld = false;
+    document.removeEventListener("mouseup", this.onUp);
+    window.removeEventListener("blur", this.onLost);
+  }
+
+  // A menu that opens or another window may get the release of the mouse.
+  private readonly onLost = (): void => {
+    if (!this.isHeld) return;
+    this.letGo();
+    this.draw();
+  };
+
   // uPlot listens for the same event since before: it has told of the zoom by now.
   private readonly onUp = ({ button }: MouseEvent): void => {
     if (button !== 0) return;
-    document.removeEventListener("mouseup", this.onUp);
-    this.isHeld = false;
+    this.letGo();
     if (shapeOf(this.latest.current) === this.shape) this.draw();
     // The click that follows is for the plot that is there now.
     else setTimeout(() => this.plot !== null && this.draw());

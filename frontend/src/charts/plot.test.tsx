@@ -37,6 +37,8 @@ const ground = document.createElement("div");
 let page: ReturnType<typeof createRoot>;
 let zooms: Zoom[] = [];
 let picks: number[] = [];
+/** Where the page was told that the cursor is. */
+let place: number | null = null;
 
 /** Draws the chart with so many steps. */
 async function show(lines: readonly Line[], steps = STEPS): Promise<void> {
@@ -54,6 +56,7 @@ async function show(lines: readonly Line[], steps = STEPS): Promise<void> {
         label="Loss"
         onZoom={(zoom) => zooms.push(zoom)}
         onPick={(x) => picks.push(x)}
+        onCursor={(told) => (place = told)}
       />,
     );
     await new Promise((drawn) => setTimeout(drawn));
@@ -77,7 +80,7 @@ beforeEach(async () => {
   Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", true);
   vi.spyOn(Element.prototype, "clientWidth", "get").mockReturnValue(600);
   document.body.append(ground);
-  [zooms, picks] = [[], []];
+  [zooms, picks, place] = [[], [], null];
   page = createRoot(ground);
   await show([LOSS]);
 });
@@ -105,6 +108,44 @@ describe("a selection that the mouse drags", () => {
     expect(to - from).toBeCloseTo((9 * 200) / parseFloat(before.style.width), 6);
     expect(over()).not.toBe(before);
     expect(ground.querySelectorAll(".u-over")).toHaveLength(1);
+  });
+
+  it("leaves the cursor at its point, wherever that stands in what came meanwhile", async () => {
+    await mouse("mousemove", 300);
+    const before = place ?? 0;
+    expect(before).toBeGreaterThan(3);
+    await mouse("mousedown", 300);
+    await show([LOSS], STEPS.slice(2));
+    expect(place).toBe(before - 2);
+    await mouse("mousemove", 0);
+    expect(place).toBeNull();
+    await mouse("mousemove", 300);
+    expect(place).toBe(before - 2);
+    await mouse("mouseup", 300, document);
+  });
+
+  it.each([
+    ["a menu opens over it", () => mouse("contextmenu", 180)],
+    [
+      "another window gets the focus",
+      () => act(() => void window.dispatchEvent(new Event("blur"))),
+    ],
+  ])("is over where %s, which the mouse does not tell", async (_, lose) => {
+    await mouse("mousedown", 100);
+    await mouse("mousemove", 180);
+    const before = over();
+    await show([LOSS, SMOOTHED]);
+    expect(over()).toBe(before);
+    await lose();
+    expect(over()).not.toBe(before);
+    await mouse("mouseup", 300, document);
+    expect(zooms).toEqual([]);
+
+    await show([LOSS]);
+    await mouse("mousedown", 100);
+    await mouse("mousemove", 180);
+    await mouse("mouseup", 180, document);
+    expect(zooms).toHaveLength(1);
   });
 
   it("is none where a click falls together with a new line: that picks a point", async () => {

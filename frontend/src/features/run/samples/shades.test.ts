@@ -64,7 +64,9 @@ describe("shades", () => {
     expect(underline(null, change)).toBeUndefined();
     expect(underline(1, { ...change, scale: 0 })).toBeUndefined();
 
-    expect(underlineMeaning("change")).toContain("solid underline is a value below 0");
+    expect(underlineMeaning("change")).toBe(
+      "Your system does not draw these colours. A solid underline is a value below 0 and a dotted one a value above 0. The thicker it is, the further the value is from 0; values close to 0 have none.",
+    );
     expect(underlineMeaning("kl")).toContain("solid underline is a value above 0");
   });
 });

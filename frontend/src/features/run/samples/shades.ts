@@ -91,7 +91,7 @@ export function underline(value: number | null, { shade, scale }: Shading): stri
 /** What the underlines of a shade mean. */
 export const underlineMeaning = (shade: Shade): string => {
   const [solid, dotted] = isWarm(1, shade) ? ["above", "below"] : ["below", "above"];
-  return `Your system draws no such colours: a solid underline is a value ${solid} 0, a dotted one a value ${dotted} 0, and the thicker it is, the larger is the value.`;
+  return `Your system does not draw these colours. A solid underline is a value ${solid} 0 and a dotted one a value ${dotted} 0. The thicker it is, the further the value is from 0; values close to 0 have none.`;
 };
 
 /** Where the reasoning ends, as the number of its tokens; 0 where there is none. */
