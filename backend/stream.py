@@ -40,7 +40,8 @@ PAGE = 500
 # Python computes in one thread at a time, and twenty browsers that come back at once read a lot.
 REST = 2
 QUEUE_LENGTH = 2000
-# Of so many events one page, and they are told before a process that reads them could be there.
+# The page that tells so few events is out before a process that reads them could be there. A page
+# ends at `points.MOST_TOLD` values: of what it does not tell, the process tells.
 FEW = 100
 # For a browser's script, which hears no comments.
 _HEARD_PING = b"event: ping\ndata: {}\n\n"
@@ -190,14 +191,15 @@ class Streams:
         self, subscription: _Subscription, at: dict[str, int]
     ) -> AsyncIterator[bytes]:
         for run_id in at:
+            is_long = False
             while True:
-                # Sent before `at` moves: what was not told is read again.
-                reached = dict(at)
-                page = await self._caught_up(run_id, reached)
-                if not page or not await subscription.may_send() or self._is_closed:
+                page = await self._caught_up(run_id, at, is_long=is_long)
+                if not page.body or not await subscription.may_send() or self._is_closed:
                     break
-                at |= reached
-                yield page
+                # After it may be sent: what was not told is read again.
+                at |= page.facts["at"]
+                is_long = not page.facts["is_through"]
+                yield page.body
 
     async def _live(self, subscription: _Subscription, at: dict[str, int]) -> AsyncIterator[bytes]:
         while True:
@@ -245,23 +247,28 @@ class Streams:
             if event.run_id in subscription.run_ids:
                 subscription.offer(event)
 
-    async def _caught_up(self, run_id: str, at: dict[str, int]) -> bytes:
-        """The next page of a run as it goes over the wire, empty at its end; moves `at` along."""
-        read = partial(self._older, run_id, at)
+    async def _caught_up(self, run_id: str, at: Mapping[str, int], *, is_long: bool) -> Made:
+        """The next page of a run as it goes over the wire, empty at its end, and where it is then.
+
+        `is_long`: the page before did not reach the end that the run had.
+        """
+        read = partial(self._older, run_id, dict(at), is_long=is_long)
         async with self._catch_up_turn:
             began = time.monotonic()
             page = await anyio.to_thread.run_sync(read, limiter=self._catch_ups)
             await asyncio.sleep(REST * (time.monotonic() - began) if page.body else 0)
-        at |= page.facts["at"]
-        return page.body
+        return page
 
-    def _older(self, run_id: str, at: Mapping[str, int]) -> Made:
+    def _older(self, run_id: str, at: dict[str, int], *, is_long: bool) -> Made:
         with service_errors(), self._database.read() as session:
-            behind = run_events.heads(session, [run_id]).get(run_id, 0) - at[run_id]
+            head = run_events.heads(session, [run_id]).get(run_id, 0)
+        behind = head - at[run_id]
         if behind <= 0:
-            return Made({"at": dict(at)}, b"")
-        call = Call("catch_up", {"run_id": run_id, "at": dict(at)})
-        return made(self._database, self._reader, call, is_large=behind > FEW)
+            return Made({"at": at, "is_through": True}, b"")
+        call = Call("catch_up", {"run_id": run_id, "at": at})
+        page = made(self._database, self._reader, call, is_large=is_long or behind > FEW)
+        is_through = page.facts["at"][run_id] >= head
+        return Made({**page.facts, "is_through": is_through}, page.body)
 
     def _newer(self, fanned: Mapping[str, int]) -> list[KeptEvent]:
         with self._database.read() as session:

@@ -239,14 +239,10 @@ def test_where_no_process_can_be_started_answers_are_made_here(
     reader.close()
 
 
-def test_a_stream_that_has_missed_few_events_starts_no_process(
-    database: Database, seed: Seed
-) -> None:
-    """Every page opens one, and most have missed nothing; one that is there is asked, though."""
-    reader, run_id = Reader(database.url), a_run(database, seed)
-    everything = Call("catch_up", {"run_id": run_id, "at": {run_id: 0}})
+def told(database: Database, reader: Reader, run_id: str) -> bytes:
+    """What a stream that begins now tells of a run until it has told everything."""
 
-    async def told() -> bytes:
+    async def read() -> bytes:
         streams, text = Streams(database, reader), b""
         there = heads(database, run_id)
         chunks = streams.follow(there)
@@ -257,19 +253,53 @@ def test_a_stream_that_has_missed_few_events_starts_no_process(
         streams.close()
         return text
 
+    return in_a_loop(read())
+
+
+def test_a_stream_that_has_missed_few_events_starts_no_process(
+    database: Database, seed: Seed
+) -> None:
+    """Every page opens one, and most have missed nothing; one that is there is asked, though."""
+    reader, run_id = Reader(database.url), a_run(database, seed)
+    everything = Call("catch_up", {"run_id": run_id, "at": {run_id: 0}})
+
     try:
         write(database, run_id, range(FEW - 1))
-        few = in_a_loop(told())
+        few = told(database, reader, run_id)
         assert (few.count(b"event: "), reader.pid) == (FEW, None)
         assert reader.make(everything, is_large=False) is None
 
         write(database, run_id, range(FEW - 1, FEW))
-        assert in_a_loop(told()).count(b"event: ") == FEW + 1
+        assert told(database, reader, run_id).count(b"event: ") == FEW + 1
         assert reader.pid is not None
         wait_until(lambda: is_ready(reader), "the process is ready")
         made = reader.make(everything, is_large=False)
         assert made is not None
         assert made.body.count(b"event: ") == FEW + 1
+    finally:
+        reader.close()
+
+
+def test_a_stream_that_has_missed_few_full_events_reads_one_page_here(
+    database: Database, seed: Seed
+) -> None:
+    """A hundred events may be a hundred pages: the first of them says nothing of the others."""
+    reader, run_id = Reader(database.url), a_run(database, seed)
+
+    def write_full_event(number: int) -> None:
+        steps = range(points.LARGEST_EVENT * number, points.LARGEST_EVENT * (number + 1))
+        lines = [MetricLine(step=step, time=0.0, values={"loss": 0.5}) for step in steps]
+        with database.write() as session:
+            points.append(session, run_id, 1, lines, at=AT)
+
+    try:
+        write_full_event(0)
+        one = told(database, reader, run_id)
+        assert (one.count(b"event: metric"), reader.pid) == (1, None)
+
+        write_full_event(1)
+        assert told(database, reader, run_id).count(b"event: metric") == 2
+        assert reader.pid is not None
     finally:
         reader.close()
 
