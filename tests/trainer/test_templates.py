@@ -202,6 +202,15 @@ def test_a_system_prompt_that_the_template_leaves_out_is_an_error_of_the_config(
     assert written(silent, blank) == "Q: 1 + 1?\nA:"
 
 
+@pytest.mark.parametrize("system", ["user", "<|im_end|>", "im_end"])
+def test_a_system_prompt_is_not_found_in_words_that_the_tokenizer_and_the_roles_bring(
+    system: str,
+) -> None:
+    silent = "{% for m in messages if m.role != 'system' %}{{ m.role }}{{ eos_token }}{% endfor %}"
+    with pytest.raises(ConfigError, match="leaves the system prompt out"):
+        written(silent, ASKED, system=system)
+
+
 @pytest.mark.parametrize(
     "refused", ["messages[0]['content']|length > 9", "messages[0]['content'] != 'Be brief.'"]
 )

@@ -147,10 +147,11 @@ def _is_told(tokenizer: PreTrainedTokenizerBase, turns: list[dict[str, str]], wr
     """Whether what a template has `written` depends on the system prompt; a blank one says nothing.
 
     The conversation is written once more only where the system prompt cannot be told from words of
-    the template and of other turns.
+    the template and of other turns, of roles and of special tokens.
     """
     system = turns[0]["content"].strip()
-    elsewhere = (tokenizer.get_chat_template(), *(turn["content"] for turn in turns[1:]))
+    elsewhere = [tokenizer.get_chat_template(), *tokenizer.all_special_tokens]
+    elsewhere += [turn["role"] for turn in turns] + [turn["content"] for turn in turns[1:]]
     if not system or (system in written and not any(system in text for text in elsewhere)):
         return True
     other = {**turns[0], "content": f"{turns[0]['content']} Or not."}
