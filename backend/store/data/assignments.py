@@ -251,6 +251,7 @@ def submit(session: Session, own: Own, judgment: Mapping[str, Any]) -> None:
     connection = session.connection()
     if not dialect.is_sqlite(session):
         counted = {
+            "of_project": assignment.project_id,
             "of_comparison": comparison.id,
             "of_judged": judged.number,
             "now_judged": judged.judged,
@@ -515,12 +516,16 @@ _PASSED_BY_NOBODY = (
 def _submitting(names: tuple[str, ...], *, is_last: bool) -> Executable:
     """All that a first judgment changes, in one message to PostgreSQL.
 
-    The comparison is locked by now; the sums grow when the assignment has been changed.
+    The comparison is locked by now. The project is next, as the foreign key of the judgment locks
+    it at the end anyway: whoever notes a place holds the project, and then asks for these sums.
+    They grow when the assignment has been changed.
     """
     own = Assignment.number == bindparam("of_passed")
+    project = select(Project.id).where(Project.id == bindparam("of_project"))
+    held = project.with_for_update(read=True, key_share=True).cte("held")
     passed = (
         update(Assignment)
-        .where(own)
+        .where(own, Assignment.project_id == held.c.id)
         .values(state=SUBMITTED, passed=bindparam("now_passed", type_=Assignment.passed.type))
         .returning(Assignment.project_id, Assignment.user_id)
         .cte("passed")

@@ -22,8 +22,9 @@ _NO_PLACES: ColumnElement[Any] = literal_column("'{}'::jsonb")
 def add(session: Session, project_id: str, user_id: str = "", **more: int) -> None:
     """Add to a project's sums: `comparisons`, `wanted`, `judged` (with who judged), `finished`.
 
-    Nobody waits for a comparison that another holds after adding to a row that the other adds to:
-    annotators add to their own rows last, and whoever makes comparisons holds none of others.
+    Nobody who has added to a row waits for what is held by another who adds to it, too: whoever
+    judges or notes a place holds the project before, at least as foreign keys do, and whoever makes
+    comparisons holds none of others. But who has noted a place may wait for the last free ones.
     """
     row = {"project_id": project_id, "user_id": user_id, **dict.fromkeys(_SUMS, 0), **more}
     is_sqlite = dialect.is_sqlite(session)

@@ -3,18 +3,19 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from backend.domain.access import Caller
 from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.projects.practice import PracticeBody
 from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role, Verdict
-from backend.store.data import assignments, judgments, practice, projects
+from backend.store.data import assignments, judgments, practice, projects, tallies
 from backend.store.db import Database
 from backend.store.people import invitations, users
 from backend.store.people.invitations import Link
 from backend.store.runs import experiments, runs
+from backend.store.tables.data import Project
 from backend.store.tables.runs import Checkpoint, Run
 from tests.backend.at_once.beside import Beside
 from tests.backend.conftest import Service
@@ -50,6 +51,30 @@ def test_a_judgment_and_a_comparison_that_becomes_one_for_practice(
         judgments.submit(session, lease.id, place.user, body, at=AT)
 
     assert other.result().comparison.id == lease.comparison.id
+
+
+def test_a_judgment_and_a_place_of_its_annotator_that_is_noted(
+    postgres: Database, tmp_path: Path
+) -> None:
+    """As two tabs do: one ranks, and the other asks for more after hundreds were passed."""
+    place = Place(postgres, tmp_path)
+    place.take(ndjson(comparison(1)), "comparisons")
+    with postgres.write() as session:
+        lease = assignments.lease(session, place.project, place.user, held=None, at=AT)
+    assert lease is not None
+    body = JudgmentBody(verdict=Verdict.RANKED, tiers=[[one] for one in lease.presented_order])
+    with postgres.write() as session:
+        alone = select(Project.id).where(Project.id == place.project)
+        assert session.scalar(alone.with_for_update(skip_locked=True)) == place.project
+        other = Beside(
+            postgres,
+            lambda beside: judgments.submit(beside, lease.id, place.user, body, at=AT),
+        )
+        tallies.add(session, place.project, place.user, judged=0)
+
+    assert other.result().revision == 1
+    with postgres.read() as session:
+        assert tallies.judged_by(session, place.project, place.user) == 1
 
 
 def test_runs_that_are_changed_and_added_to_an_experiment(postgres_service: Service) -> None:
