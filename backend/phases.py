@@ -1,6 +1,7 @@
 """The life of one request: admitted, read, worked, remembered; and nothing held in between.
 
-    admit   a read session: who sends it, may they, is the object theirs   401, 404, 403
+    admit   one look, without a transaction (a stream: a read session):    401, 404, 403
+            who sends it, may they, is the object theirs
     body    read up to the limit of the operation, then parsed and checked  413, 422
     work    the write turn: the caller is checked again, the endpoint runs, and the audit line and
             the answer under the Idempotency-Key are written with it; COMMIT
@@ -65,7 +66,7 @@ class Phases:
     body_sha256: str | None = None
     _caller: Caller | None = field(default=None, init=False)
     # Known as soon as the credentials are, also if the operation is not theirs.
-    _sender: Caller | None = field(default=None, init=False)
+    _who: Caller | None = field(default=None, init=False)
     # What was before and is after, by the object that changed; None: that of the address.
     _changes: dict[str | None, Mapping[str, Any]] = field(default_factory=dict, init=False)
 
@@ -101,7 +102,7 @@ class Phases:
         named = self.request.path_params
         asked = asked_of(self.operation.of, named)
         sender = authenticate(session, self._sent, at=now(), own=own, asked=asked)
-        self._sender = sender.caller
+        self._who = sender.caller
         return _admitted(sender, self.operation, named)
 
     def taking_much(self) -> AbstractAsyncContextManager[None]:
@@ -168,10 +169,10 @@ class Phases:
     def trace(self, outcome: str = DONE) -> None:
         """Let the audit know, a second later, what this request asked for without a change."""
         traces: Traces = self.request.app.state.traces
-        named = list(self.request.path_params.values()) if self._sender else []
+        named = list(self.request.path_params.values()) if self._who else []
         traces.add(
             Trace(
-                user_id=self._sender.id if self._sender else None,
+                user_id=self._who.id if self._who else None,
                 action=self.name,
                 # What nobody in particular names can be anything.
                 object_id=str(named[-1])[:64] if named else NO_OBJECT,
@@ -182,9 +183,9 @@ class Phases:
 
     def seen(self) -> dict[str, str]:
         """Return who asked and the ids in the address, for the log; empty for unknown senders."""
-        if self._sender is None:
+        if self._who is None:
             return {}
-        return {"user_id": self._sender.id} | {
+        return {"user_id": self._who.id} | {
             name: value for name, value in self.request.path_params.items() if name.endswith("_id")
         }
 

@@ -15,7 +15,7 @@ TABLES = (
     "judgments", "users",
 )  # fmt: skip
 _FROM = re.compile(rf"(?:\bFROM|\bJOIN|,)\s+({'|'.join(TABLES)})\b(?!\.)(?:\s+AS\s+(\w+))?")
-# Of rows that are inserted; some tables have columns with the name of another table.
+# The columns of rows that are inserted are left out: some are called as another table is.
 _COLUMNS = re.compile(r"INSERT INTO \w+ \([\w, ]+\)")
 # What is loaded again by its number was seen before.
 _AGAIN = re.compile(r"FROM (\w+)\s+WHERE \1\.number = %\(\w+\)s(?:::\w+)?(?: FOR UPDATE)?\s*$")

@@ -229,7 +229,7 @@ class Parts:
 
 
 class Database:
-    """One engine and the two ways to use it."""
+    """One engine and the ways to use it: to look, to read and to write."""
 
     def __init__(
         self, url: str, *, idle_connections: int = 10, longest_pause_s: float = 60.0

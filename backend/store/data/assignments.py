@@ -76,7 +76,7 @@ def lease(
     the client still has; others of its live ones come back first. None = always a new one. A lease
     for work offline stays with the device that took it, and comes back only to a request for work
     offline. Raises Conflict if the annotator has `MOST_LEASES` already, which nobody else can get
-    meanwhile, and if the best one is taken each time.
+    meanwhile, and if the same comparison cannot be granted twice.
     """
     live, standing = _live_and_standing(session, project_id, user_id, at)
     lost = _first_lost(live, held, is_offline=is_offline)
@@ -204,7 +204,7 @@ def get_own(session: Session, assignment_id: str, user_id: str) -> Own:
 def get_own_beside(
     session: Session, assignment_id: str, user_id: str, query: Select[Any]
 ) -> tuple[Own, list[tuple[Any, ...]]]:
-    """The same, and what stands beside it in the rows of a query that `OWN` was joined to."""
+    """The same, and what stands beside it in the rows of `query`, which is `OWN` joined to more."""
     named = {"assignment_id": assignment_id, "user_id": user_id}
     connection = session.connection()
     comparison = connection.execute(_LOCKED, named).one_or_none()
@@ -499,7 +499,7 @@ _LOCKED = (
 )
 _PASSED = update(Assignment).where(Assignment.number == bindparam("of_number"))
 _JUDGED = update(Comparison).where(Comparison.number == bindparam("of_number"))
-# Whatever judgments are kept: with its row as `judgments` makes it.
+# Keeps a judgment, given as its row.
 NEW_JUDGMENT = insert(Judgment)
 _PASSED_BY_NOBODY = (
     update(Assignment)
@@ -578,7 +578,7 @@ def _live() -> Select[Any]:
 def _granting(names: tuple[str, ...], *, is_sqlite: bool) -> Executable:
     """A new assignment, or the annotator's own whose lease ran out; with its project's criteria.
 
-    None of both where others have taken the room, or the annotator is done with the comparison.
+    Neither, if others have taken the room or the annotator is done with the comparison.
     """
     columns = Assignment.__table__.columns
     told = {name: bindparam(f"new_{name}", type_=columns[name].type) for name in names}

@@ -94,7 +94,7 @@ def advance(
 ) -> Places:
     """The places as they are now; noted if that saves reading over many passed comparisons.
 
-    `passed` of those beyond the places known, or `worth` if there are more; None: count them.
+    `passed`: how many are passed beyond the known places, `worth` at most; None: count them.
     """
     if passed is None:
         own = {"project_id": project_id, "user_id": user_id, "number": known.of(0), "worth": worth}

@@ -41,7 +41,7 @@ def _growing(names: tuple[str, ...], *, is_sqlite: bool) -> Executable:
 
 
 def growing_for(who: FromClause, more: Mapping[str, ColumnElement[int]]) -> postgresql.Insert:
-    """The same as a part of a statement of PostgreSQL that says in rows of `who` whose sums."""
+    """`_growing` as part of a larger PostgreSQL statement; rows of `who` say whose sums grow."""
     sums = {**dict.fromkeys(_SUMS, literal_column("0")), **more, "passed_up_to": _NO_PLACES}
     row = select(who.c.project_id, who.c.user_id, *sums.values())
     names = ["project_id", "user_id", *sums]

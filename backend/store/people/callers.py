@@ -27,7 +27,8 @@ WHO = (
     .outerjoin_from(User, Membership, Membership.user_id == User.id)
     .where(User.is_active, is_visible(User))
 )
-_OWNER = 5
+# Where the owner stands in a row: it follows all that `WHO` selects.
+_OWNER = len(WHO.selected_columns)
 _BY_ID = WHO.where(User.id == bindparam("user_id"))
 
 
