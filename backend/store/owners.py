@@ -13,7 +13,6 @@ from sqlalchemy.orm import InstrumentedAttribute
 from backend.domain.operations import Of
 from backend.store.tables.data import Assignment, Project, Snapshot
 from backend.store.tables.models import Model
-from backend.store.tables.people import User
 from backend.store.tables.runs import Experiment, Run
 from backend.store.visibility import is_visible
 
@@ -46,21 +45,26 @@ def asked_of(kind: Of, named: Mapping[str, str]) -> Asked | None:
     return Asked(kind, named[f"{kind}_id"]) if kind in _COLUMNS else None
 
 
-def column(kind: Of | None) -> ColumnElement[Any]:
-    """A column beside a user: the project of the object `:object_id`, "" for one of all projects.
+def columns(kind: Of | None) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """The project of the object `:object_id`, "" for one of all projects, and whose alone it is.
 
-    It is null if there is no such object. An assignment of another annotator is none of the user's.
+    The first is null if there is no such object, the second for all but assignments. Neither says
+    anything of the user beside it, so that it is looked up once, not for each row of a membership.
     """
     if kind is None:
-        return null()
+        return null(), null()
     id_column, project_column = _COLUMNS[kind]
     found = select(func.coalesce(project_column, literal_column("''")))
     found = found.where(id_column == bindparam("object_id"))
-    if kind is Of.ASSIGNMENT:
-        found = found.where(Assignment.user_id == User.id, is_visible(Assignment))
-    return found.correlate(User).scalar_subquery()
+    if kind is not Of.ASSIGNMENT:
+        return found.scalar_subquery(), null()
+    found = found.where(is_visible(Assignment))
+    annotator = found.with_only_columns(Assignment.user_id)
+    return found.scalar_subquery(), annotator.scalar_subquery()
 
 
-def read(found: str | None) -> Owner | None:
-    """What the column says; None if there is no such object."""
-    return None if found is None else Owner(found or None)
+def read(project_id: str | None, only_of: str | None, *, sender_id: str) -> Owner | None:
+    """What the columns say to a sender; None if there is no such object for this one."""
+    if project_id is None or only_of not in (None, sender_id):
+        return None
+    return Owner(project_id or None)

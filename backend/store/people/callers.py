@@ -21,7 +21,7 @@ from backend.store.tables.people import Membership, User
 from backend.store.visibility import is_visible
 
 # Active users: a row for each role in a project, one without a project for whoever has none. Every
-# request asks by a proof that is joined to it, and with the owner of what it names as next column.
+# request asks by a proof that is joined to it, and with the owner of what it names as next columns.
 WHO = (
     select(User.id, User.name, User.role, Membership.project_id, Membership.role)
     .outerjoin_from(User, Membership, Membership.user_id == User.id)
@@ -76,9 +76,12 @@ def _is_valid(session: Session, key: ApiKeyUsed | None) -> bool:
 
 
 def sender(rows: Sequence[Row[*tuple[Any, ...]]], key: ApiKeyUsed | None = None) -> Sender | None:
-    """The sender of these rows of `WHO` and `owners.column`, None without any."""
+    """The sender of these rows of `WHO` and `owners.columns`, None without any."""
     found = caller(rows, key)
-    return None if found is None else Sender(found, owners.read(rows[0][_OWNER]))
+    if found is None:
+        return None
+    project_id, only_of = rows[0][_OWNER : _OWNER + 2]
+    return Sender(found, owners.read(project_id, only_of, sender_id=found.id))
 
 
 def caller(rows: Sequence[Row[*tuple[Any, ...]]], key: ApiKeyUsed | None = None) -> Caller | None:

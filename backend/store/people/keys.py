@@ -119,7 +119,7 @@ def sender_of(
 def _user_of_key(asked: Of | None) -> Select[Any]:
     proof = (ApiKey.id, ApiKey.scopes, ApiKey.expires_at)
     return (
-        callers.WHO.add_columns(owners.column(asked), *proof)
+        callers.WHO.add_columns(*owners.columns(asked), *proof)
         .join(ApiKey, ApiKey.user_id == User.id)
         .where(
             ApiKey.key_sha256 == bindparam("key_sha256"),

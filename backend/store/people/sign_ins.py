@@ -119,7 +119,7 @@ def sender_of(
 @once
 def _user_of_session(asked: Of | None) -> Select[Any]:
     return (
-        callers.WHO.add_columns(owners.column(asked))
+        callers.WHO.add_columns(*owners.columns(asked))
         .join(BrowserSession, BrowserSession.user_id == User.id)
         .where(
             BrowserSession.cookie_sha256 == bindparam("cookie_sha256"),
