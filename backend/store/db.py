@@ -9,6 +9,7 @@ has a connection for everybody who may ask for one.
 import contextlib
 import logging
 import math
+import re
 import sqlite3
 import sys
 import threading
@@ -16,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import partial
+from functools import lru_cache, partial
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -37,7 +38,7 @@ from backend.errors import Conflict, InvalidInput, Unavailable
 
 # Foreign keys name tables by text: whoever opens a database has them all. The records of unfinished
 # imports are hidden from every session.
-from backend.store import visibility  # noqa: F401
+from backend.store import visibility
 from backend.store.tables import (  # noqa: F401
     credentials,
     data,
@@ -282,6 +283,7 @@ class Database:
         waits for them with every request.
         """
         with counted(), Session(self._look_engine, expire_on_commit=False) as session:
+            visibility.see_anew(session)
             yield session
 
     @contextmanager
@@ -390,12 +392,23 @@ class Database:
 
 
 class NotASelect(RuntimeError):
-    """A statement that changes something, in a session that only looks: nothing would undo it."""
+    """A statement that changes or holds something, in a session that only looks.
+
+    Nothing would undo it, and what it holds would be free again at once.
+    """
+
+
+_HOLDS = re.compile(r"\bFOR (NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)\b|\bpg_(try_)?advisory_")
+
+
+@lru_cache(1000)
+def _only_selects(statement: str) -> bool:
+    return statement.startswith("SELECT") and not _HOLDS.search(statement)
 
 
 def _must_select(_: Connection, __: object, statement: str, *___: object) -> None:
-    if not statement.startswith("SELECT"):
-        raise NotASelect(f"found {statement[:20]!r} in a session that only looks; open another")
+    if not _only_selects(statement):
+        raise NotASelect(f"found {statement[:60]!r} in a session that only looks; open another")
 
 
 def unanswered() -> Unavailable:

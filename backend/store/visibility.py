@@ -22,6 +22,7 @@ UNFINISHED = (WRITING, FAILED)
 
 _SEES_ALL = "podium_sees_unfinished_imports"
 _CHECKED = "podium_has_unfinished_imports"
+_SEES_ANEW = "podium_each_statement_sees_anew"
 # Written out: a list of parameters would be spelled out again each time.
 _UNFINISHED_IDS = select(Import.id).where(
     or_(*(Import.state == literal_column(f"'{state}'") for state in UNFINISHED))
@@ -33,6 +34,11 @@ _ANY_UNFINISHED = "SELECT EXISTS (SELECT 1 FROM imports WHERE state IN ('writing
 def see_unfinished(session: Session) -> None:
     """Let a session see the records of unfinished imports; for the import itself alone."""
     session.info[_SEES_ALL] = True
+
+
+def see_anew(session: Session) -> None:
+    """Note that each statement of a session sees a state of the database of its own."""
+    session.info[_SEES_ANEW] = True
 
 
 def is_visible(table: type[FromImport]) -> ColumnElement[bool]:
@@ -61,10 +67,10 @@ def _has_unfinished(session: Session) -> bool:
     """Whether there may be records to hide from this transaction.
 
     A transaction of SQLite sees one state of the database from its first query to its end, or
-    writes alone; so it is asked once. On PostgreSQL each statement sees a state of its own, and so
-    each has to look for itself.
+    writes alone; so it is asked once. On PostgreSQL, and in a session that only looks, each
+    statement sees a state of its own, and so each has to look for itself.
     """
-    if not dialect.is_sqlite(session):
+    if session.info.get(_SEES_ANEW) or not dialect.is_sqlite(session):
         return True
     connection = session.connection()
     transaction, found = session.info.get(_CHECKED, (None, False))

@@ -14,7 +14,7 @@ from statistics import median
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, event, select
 
 from backend.errors import Conflict, InvalidInput
 from backend.jobs.withdrawal import DeadImports, withdraw
@@ -22,6 +22,7 @@ from backend.store.data import assignments, imports
 from backend.store.data.import_rows import ImportOutcome, NewImport
 from backend.store.db import Database
 from backend.store.ids import new_id
+from backend.store.tables.data import Prompt
 from tests import processes
 from tests.backend.imports.work import AT, Place, Stop, begin, keep, stop_after, texts
 from tests.backend.test_loop import ndjson
@@ -57,6 +58,13 @@ def test_records_that_were_there_before_outlive_an_import_that_fails(place: Plac
         with pytest.raises(Stop):
             place.take(ndjson(*rows, *PREFERENCES[:50]), kind, on_progress=stop_after(250))
     assert place.rows() == before
+
+
+def test_a_session_that_looks_sees_nothing_of_an_import_that_begins_meanwhile(place: Place) -> None:
+    with place.database.look() as session:
+        assert session.scalars(select(Prompt.id)).all() == []
+        begin(place, "prompts", {"prompt": "a"})
+        assert session.scalars(select(Prompt.id)).all() == []
 
 
 def test_nothing_is_seen_before_all_is(place: Place) -> None:

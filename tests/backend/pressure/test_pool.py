@@ -6,12 +6,14 @@ import threading
 from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import anyio.to_thread
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select, text
-from sqlalchemy.exc import InternalError, OperationalError
+from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
+from sqlalchemy.orm import Session
 
 from backend.pressure.turns import SQLITE_READERS, Turns
 from backend.store import db
@@ -162,6 +164,42 @@ def test_a_session_that_looks_refuses_what_nothing_would_undo(database: Database
             session.flush()
     with database.look() as session:
         assert session.scalars(select(Project)).all() == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        *(f"SELECT id FROM projects FOR {one}" for one in ("UPDATE", "NO KEY UPDATE", "SHARE")),
+        "SELECT id FROM projects\nFOR KEY SHARE OF projects SKIP LOCKED",
+        "SELECT pg_advisory_xact_lock(1)",
+        "SELECT pg_try_advisory_lock(1)",
+        "WITH gone AS (DELETE FROM projects RETURNING id) SELECT id FROM gone",
+    ],
+)
+def test_a_session_that_looks_refuses_what_it_cannot_hold(
+    database: Database, statement: str
+) -> None:
+    with database.look() as session, pytest.raises(NotASelect):
+        session.execute(text(statement))
+
+
+def test_a_session_that_looks_leaves_no_transaction_open(database: Database) -> None:
+    def is_open(session: Session) -> bool:
+        driver: Any = session.connection().connection.driver_connection
+        if database.is_sqlite:
+            return bool(driver.in_transaction)
+        return bool(driver.info.transaction_status)  # Idle is 0.
+
+    with database.read() as session:
+        session.scalars(select(Project.id)).all()
+        assert is_open(session), "this way to ask sees a transaction"
+    with database.look() as session:
+        session.scalars(select(Project.id)).all()
+        assert not is_open(session)
+        with pytest.raises(DBAPIError):
+            session.execute(text("SELECT nothing"))
+        assert not is_open(session)
+        assert session.scalars(select(Project.id)).all() == []
 
 
 def test_a_session_that_looks_sees_what_others_commit_meanwhile(database: Database) -> None:
