@@ -1,7 +1,8 @@
 """What the reading process can be asked for: functions by their names, and what crosses over.
 
 A function gets a session, the caller and plain values, and makes bytes of what it reads. Routes
-with large answers register theirs when they are imported (`backend.routes`), on both sides.
+with large answers register theirs when they are imported, on both sides: the API imports them all
+(`backend.routes`), the process those that `backend.ops.reading` lists.
 """
 
 from collections.abc import Callable, Mapping

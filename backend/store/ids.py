@@ -1,8 +1,8 @@
-"""Public identifiers: a prefix that says what it is, and 100 random bits; many of them in parts.
+"""Public identifiers: a prefix that says what it is, and 100 random bits.
 
-Called by store functions that create rows, and by those that look for more rows than one statement
-should name. Ids never become paths by themselves and carry no order;
-order is the `number` column.
+Called by store functions that create rows. Ids never become paths by themselves and carry no order;
+order is the `number` column. `in_parts` cuts long lists of ids or names for statements and answers
+that may hold only so many.
 """
 
 import secrets

@@ -12,13 +12,17 @@ Direction = Literal["higher", "lower", "none"]
 SHARE = "share"
 
 
+# How the names of results begin that were measured elsewhere.
+FROM_OUTSIDE = ("gold", "outside")
+
+
 def is_of_part(name: str) -> bool:
     """Whether a metric measures a part of a set, as a breakdown does: `eval/pass@1/people.3`.
 
     What is measured outside of runs may have a dot in its name and is no part of anything.
     """
     first, _, rest = name.partition("/")
-    return first not in ("gold", "outside") and "." in rest.rpartition("/")[2]
+    return first not in FROM_OUTSIDE and "." in rest.rpartition("/")[2]
 
 
 class Group(StrEnum):

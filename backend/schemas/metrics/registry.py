@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from backend.schemas.methods import SAMPLERS
 from backend.schemas.metrics import every_method, learners, samplers
-from backend.schemas.metrics.metric import Group, Metric, is_of_part
+from backend.schemas.metrics.metric import FROM_OUTSIDE, Group, Metric, is_of_part
 from backend.schemas.metrics.policy_gradient import POLICY_GRADIENT
 from backend.schemas.vocabulary import Method
 
@@ -51,6 +51,8 @@ def measure_of(name: str) -> Metric | None:
     `eval/`, it is what is said of the measure. Results from outside have no such row.
     """
     parts = name.split("/")
+    if parts[0] in FROM_OUTSIDE:
+        return None
     if is_of_part(name):
         parts.pop()
     names = ("/".join(parts), f"eval/{parts[-1]}")

@@ -143,8 +143,8 @@ def beginnings(session: Session, prompt_ids: Iterable[str]) -> dict[str, str]:
 
 
 def beginning(session: Session, length: int) -> ColumnElement[str]:
-    """How the last turn of a prompt of the enclosing query begins: of a long one nothing else is
-    read."""
+    """How the last turn of a prompt of the enclosing query begins; of a long one nothing else is
+    fetched."""
     last = (
         func.json_extract(Prompt.messages, "$[#-1].content")
         if dialect.is_sqlite(session)
