@@ -54,4 +54,8 @@ def wait_for(is_so: Callable[[], bool], process: WarmTrainer, *, look_s: float) 
 def wait_for_step(process: WarmTrainer, run_dir: Path, step: int) -> bool:
     """Block until the metrics of a step are in the events file; False where the trainer ends."""
     events, words = run_dir / "events.jsonl", f'"type":"metric","step":{step},'
-    return wait_for(lambda: events.exists() and words in events.read_text(), process, look_s=0.02)
+
+    def is_told() -> bool:
+        return events.exists() and "\n" in events.read_text().partition(words)[2]
+
+    return wait_for(is_told, process, look_s=0.02)

@@ -1,5 +1,6 @@
 """SIGKILL, while a checkpoint is being written and at any moment: as if nothing had been."""
 
+import json
 import logging
 import os
 import signal
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from random import Random
+from statistics import median
 from typing import Any
 
 import pytest
@@ -79,11 +81,18 @@ def step_of(partial: Path) -> int:
     return int(partial.name.split("-")[1].split(".")[0])
 
 
-def kill_at(process: WarmTrainer, run_dir: Path, *, moment: Moment, step_s: float) -> None:
-    """Kill the trainer there; `step_s` is how long a step takes."""
-    wait_for_step(process, run_dir, moment.step)
-    time.sleep(moment.share * step_s)
+def kill_at(process: WarmTrainer, run_dir: Path, *, moment: Moment) -> None:
+    """Kill the trainer there; a step takes as long as those before it, of the same run."""
+    if wait_for_step(process, run_dir, moment.step):
+        time.sleep(moment.share * step_s(run_dir))
     process.kill()
+
+
+def step_s(run_dir: Path) -> float:
+    """How long the steps of a run have taken that may be writing its next line."""
+    text = (run_dir / "events.jsonl").read_text()
+    told = map(json.loads, text[: text.rindex("\n")].splitlines())
+    return median(line["values"]["time/step_s"] for line in told if line["type"] == "metric")
 
 
 def check_goes_on(workshop: Workshop, killed: Path, whole: Path) -> int:
@@ -105,10 +114,9 @@ def check_a_random_kill(
     """Run once undisturbed, once killed at the moment that the words stand for."""
     config = config | {"checkpoint_every": 1, "log": EVERY_SAMPLE}
     whole = undisturbed(finished, config)
-    seconds = series(whole, "time/step_s")
-    moment, step_s = Moment.of(words, max(seconds)), sorted(seconds.values())[len(seconds) // 2]
+    moment = Moment.of(words, max(series(whole, "time/step_s")))
 
-    kill = partial(kill_at, moment=moment, step_s=step_s)
+    kill = partial(kill_at, moment=moment)
     killed = interrupted(workshop, "killed", config, kill, code=-signal.SIGKILL)
     step = check_goes_on(workshop, killed, whole)
 
