@@ -123,9 +123,9 @@ def _alembic(url: str) -> Config:
 
 
 @pytest.fixture(scope="session")
-def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def warm_python() -> Iterator[str]:
     """A command that stands for `python`, with torch and transformers loaded."""
-    with host.running(tmp_path_factory.mktemp("warm")) as command:
+    with host.running() as command:
         yield command
 
 

@@ -6,8 +6,13 @@
 directory and the open files of this one; this one passes signals on and ends as the fork does. When
 this one is killed, so is the fork. Standard library only: it begins in some ten milliseconds.
 
-Three things differ from a python that is started: the fork is no descendant of whoever started
-this; it goes on when this is stopped by SIGSTOP; and what it uses is not counted as used by this.
+What differs from a python that is started:
+- The fork is no descendant of whoever started this, and leads a process group of its own: a signal
+  for the group of this is passed on to the fork alone, and to nothing that it has started.
+- It goes on when this is stopped by SIGSTOP, and for a moment after this is killed: it may still be
+  there when `wait` has told the end of this.
+- What it uses is not counted as used by this.
+- It ends by `os._exit`, after what was registered with `atexit`: nothing is torn down.
 """
 
 import json

@@ -5,6 +5,7 @@ start `client.py`; what it is to do is done by a fork of this process. `client.p
 from a python that is started: tests of just that start one.
 """
 
+import atexit
 import json
 import os
 import runpy
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import parent_process
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -29,13 +31,15 @@ _MOST_FILES = 16
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[str]:
+def running() -> Iterator[str]:
     """The command that stands for `python`, while the block lasts."""
-    address, log = folder / "socket", folder / "log"
-    host = WarmProcess(_host, [str(address)], os.environ | ENVIRONMENT, log)
-    with processes.ending(host):
-        processes.wait_until(address.exists, "the warm python listens", process=host, log=log)
-        yield shlex.join([sys.executable, "-I", "-S", str(_CLIENT), str(address)])
+    # The address of a socket has at most 107 bytes; folders of tests may be deeper.
+    with TemporaryDirectory(prefix="podium-warm-", dir="/tmp") as folder:
+        address, log = Path(folder) / "socket", Path(folder) / "log"
+        host = WarmProcess(_host, [str(address)], os.environ | ENVIRONMENT, log)
+        with processes.ending(host):
+            processes.wait_until(address.exists, "the warm python listens", process=host, log=log)
+            yield shlex.join([sys.executable, "-I", "-S", str(_CLIENT), str(address)])
 
 
 def _host(arguments: Sequence[str]) -> int:
@@ -170,7 +174,11 @@ def _become(given: dict[str, Any], files: list[int]) -> NoReturn:
         os.close(fd)
     sys.stdin = os.fdopen(0, closefd=False)
     sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    _run(given["arguments"])
+    try:
+        _run(given["arguments"])
+    finally:
+        # A fork of multiprocessing ends without what was registered for its end.
+        atexit._run_exitfuncs()
     raise SystemExit(0)
 
 

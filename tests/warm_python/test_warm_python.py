@@ -94,6 +94,17 @@ def test_it_ends_as_the_program_does(
     assert (done.returncode, done.stderr) == (code, "")
 
 
+@pytest.mark.parametrize("end", ["", "import sys; sys.exit(7)", "1 / 0"])
+def test_what_is_registered_for_the_end_is_done(
+    python: list[str], tmp_path: Path, end: str
+) -> None:
+    text = f"import atexit; atexit.register(print, 'the end')\n{end}"
+
+    done = processes.run([*python, script(tmp_path, text)], os.environ)
+
+    assert done.stdout == "the end\n"
+
+
 def test_an_error_is_told(python: list[str], tmp_path: Path) -> None:
     done = processes.run([*python, script(tmp_path, "1 / 0")], os.environ)
 
