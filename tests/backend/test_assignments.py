@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from backend.domain.assignment import (
     LEASE,
@@ -170,6 +170,23 @@ def test_comparisons_with_the_fewest_judgments_come_first(database: Database) ->
     crowd.judge(0, first)
 
     assert crowd.lease(1).comparison.id != first.comparison.id
+
+
+def test_a_comparison_whose_rows_contradict_each_other_is_refused_and_logged(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Skipped, and yet not passed: it stays next for this annotator, and for nobody else."""
+    crowd = Crowd(database, n=1, required=2, annotators=2)
+    held = crowd.lease(0)
+    of_it = update(Assignment).where(Assignment.id == held.id)
+    with database.write() as session:
+        session.execute(of_it.values(state=assignments.SKIPPED, passed=None))
+    with pytest.raises(Conflict, match=f"{held.comparison.id} is next"):
+        crowd.lease(0)
+
+    (said,) = [one for one in caplog.records if one.levelname == "ERROR"]
+    assert held.comparison.id in said.getMessage()
+    assert crowd.lease(1).comparison.id == held.comparison.id
 
 
 def test_nobody_holds_more_than_twenty_comparisons_of_a_project(database: Database) -> None:

@@ -88,18 +88,10 @@ def lease(
         # Judged, skipped or released since it was read: it is none of the live ones any more.
         return lease(session, project_id, user_id, held=held, is_offline=is_offline, at=at)
     _must_be_few(live)
-    taken: set[str] = set()
     for comparison in candidates.offers(session, project_id, user_id, at, standing=standing):
         granted = _granted(session, comparison, user_id, at, is_offline=is_offline)
         if granted is not None:
             return answer(session, granted)
-        if comparison.id in taken:
-            # Such as one that an import which has not ended says this annotator has judged.
-            raise Conflict(
-                "another request changed the same comparison at the same moment",
-                advice="Send the request again.",
-            )
-        taken.add(comparison.id)
     return None
 
 

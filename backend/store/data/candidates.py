@@ -10,6 +10,7 @@ want judgments in this order, `ix_assignments_passed` those of them that an anno
 and `backend.store.data.places` how many of these need not be looked at.
 """
 
+import logging
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -33,12 +34,15 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.assignment import QuotaRule, has_room
+from backend.errors import Conflict
 from backend.store import dialect
 from backend.store.built import once
 from backend.store.data import places, tallies
 from backend.store.data.places import Places
 from backend.store.tables.data import Assignment, Comparison, Project, ProjectTally
 from backend.store.visibility import is_visible
+
+log = logging.getLogger("podium.store")
 
 LEASED = "leased"
 # Written out: SQLite uses an index of some rows only if the statement itself says which.
@@ -133,6 +137,10 @@ def offers(
     On PostgreSQL the count of its leases may be older than the lock: who wants it counts again, and
     asks for the next one if somebody else has taken it. `standing` is the annotator's with this
     `worth`, if it was read already.
+
+    Raises Conflict if the same comparison is refused twice: an import that has not ended says that
+    this annotator has judged it, or its rows contradict each other. It is raised at each request
+    for as long as that is so.
     """
     if standing is None:
         named = {"project_id": project_id, "user_id": user_id, "worth": worth}
@@ -146,6 +154,7 @@ def offers(
         worth=worth,
     )
     overlaps = standing.overlaps
+    refused: set[str] = set()
     # Rows that others are leasing this moment are skipped first and waited for only if nothing else
     # is left.
     for skip_locked in (True, False):
@@ -153,6 +162,20 @@ def offers(
             session, project_id, user_id, at, known, overlaps=overlaps, skip_locked=skip_locked
         ):
             yield found
+            # Once may be because others came before; who asks for the next one has refused it.
+            if found.id in refused:
+                raise _refused_twice(found.id, user_id)
+            refused.add(found.id)
+
+
+def _refused_twice(comparison_id: str, user_id: str) -> Conflict:
+    log.error("store.lease_refused_twice comparison=%s user=%s", comparison_id, user_id)
+    return Conflict(
+        f"comparison {comparison_id} is next, and what is kept of it says that you are done with "
+        "it",
+        advice="Send the request again when imports into this project have ended. If there are "
+        "none, tell an administrator the id of the comparison: the service's log has it, too.",
+    )
 
 
 def is_free(session: Session, comparison: Candidate, user_id: str, at: datetime) -> bool:
