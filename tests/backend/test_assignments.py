@@ -23,13 +23,14 @@ from backend.errors import Conflict
 from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
-from backend.store.data import assignments, comparisons, judgments, projects
+from backend.store.data import assignments, comparisons, judgments, places, projects
 from backend.store.db import MOST_CONNECTIONS, Database
 from backend.store.paging import Page
 from backend.store.people import users
-from backend.store.tables.data import Assignment
+from backend.store.tables.data import Assignment, Comparison, ProjectTally
 from tests.backend.conftest import Service
 from tests.backend.test_loop import comparison, upload
+from tests.plans import sent_to
 
 NewUser = Callable[..., tuple[TestClient, dict[str, Any]]]
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
@@ -187,6 +188,43 @@ def test_a_comparison_whose_rows_contradict_each_other_is_refused_and_logged(
     (said,) = [one for one in caplog.records if one.levelname == "ERROR"]
     assert held.comparison.id in said.getMessage()
     assert crowd.lease(1).comparison.id == held.comparison.id
+
+
+def test_one_who_has_passed_enough_has_a_place_noted_and_goes_on_behind_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "WORTH_NOTING", 3)
+    crowd = Crowd(database, n=5, required=2, annotators=1)
+
+    def noted() -> dict[str, int] | None:
+        with database.read() as session:
+            row = session.get_one(ProjectTally, (crowd.project, crowd.people[0]))
+            return row.passed_up_to
+
+    for _ in range(3):
+        crowd.judge(0, crowd.lease(0))
+        assert not noted()
+    fourth = crowd.lease(0)
+
+    with database.read() as session:
+        numbers = session.scalars(select(Comparison.number).order_by(Comparison.number)).all()
+        of_it = select(Comparison.number).where(Comparison.id == fourth.comparison.id)
+        assert session.scalar(of_it) == numbers[3]
+    assert noted() == {"0": numbers[2], "1": numbers[2]}
+
+
+def test_a_lease_and_a_judgment_ask_the_database_seldom(database: Database) -> None:
+    """Each statement is a message to PostgreSQL and its answer, which an annotator waits for."""
+    crowd = Crowd(database, n=2, required=1, annotators=1)
+    with sent_to(database) as of_a_lease:
+        held = crowd.lease(0)
+    with sent_to(database) as of_a_judgment:
+        crowd.judge(0, held)
+
+    assert len(of_a_lease) == 4, [one.statement for one in of_a_lease]
+    # SQLite, for which a statement is no message, changes each table in turn.
+    most = 7 if database.is_sqlite else 3
+    assert len(of_a_judgment) == most, [one.statement for one in of_a_judgment]
 
 
 def test_nobody_holds_more_than_twenty_comparisons_of_a_project(database: Database) -> None:

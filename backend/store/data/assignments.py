@@ -50,9 +50,9 @@ from backend.schemas.comparisons import (
 )
 from backend.store import dialect
 from backend.store.built import once
-from backend.store.data import candidates, tallies
+from backend.store.data import candidates, places, tallies
 from backend.store.data.candidates import AT, CANDIDATE, LEASED, Candidate, Standing
-from backend.store.data.places import PROJECT_ID, USER_ID, WORTH_NOTING
+from backend.store.data.places import PROJECT_ID, USER_ID
 from backend.store.ids import new_id
 from backend.store.tables.data import Assignment, Comparison, Judgment, Project, Prompt, Response
 from backend.store.visibility import is_visible
@@ -136,7 +136,7 @@ def _granted(
 def _live_and_standing(
     session: Session, project_id: str, user_id: str, at: datetime
 ) -> tuple[list[Lease], Standing]:
-    named = {"project_id": project_id, "user_id": user_id, "at": at, "worth": WORTH_NOTING}
+    named = {"project_id": project_id, "user_id": user_id, "at": at, "worth": places.WORTH_NOTING}
     rows = session.connection().execute(_live(), named).all()
     width = len(Standing._fields)
     live = [Lease(*row[width:]) for row in rows if row[width] is not None]

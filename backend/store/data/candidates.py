@@ -130,18 +130,19 @@ def offers(
     at: datetime,
     *,
     standing: Standing | None = None,
-    worth: int = places.WORTH_NOTING,
+    worth: int | None = None,
 ) -> Iterator[Candidate]:
     """The best comparison with room for this annotator, its row locked; nothing if there is none.
 
     On PostgreSQL the count of its leases may be older than the lock: who wants it counts again, and
     asks for the next one if somebody else has taken it. `standing` is the annotator's with this
-    `worth`, if it was read already.
+    `worth` (None: `places.WORTH_NOTING`), if it was read already.
 
     Raises Conflict if the same comparison is refused twice: an import that has not ended says that
     this annotator has judged it, or its rows contradict each other. It is raised at each request
     for as long as that is so.
     """
+    worth = places.WORTH_NOTING if worth is None else worth
     if standing is None:
         named = {"project_id": project_id, "user_id": user_id, "worth": worth}
         standing = Standing(*session.connection().execute(STANDING, named).one())
