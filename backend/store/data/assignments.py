@@ -235,30 +235,57 @@ def _pass(session: Session, own: Own, state: str, reason: str | None = None) -> 
     session.connection().execute(_PASSED, passed | said)
 
 
+class _First(NamedTuple):
+    """What the first judgment of an assignment changes, each as its statement is told."""
+
+    judgment: Mapping[str, Any]
+    judged: dict[str, Any]
+    submitted: dict[str, Any]
+    # All that others have passed, if the comparison wants no more judgments now.
+    wanted: dict[str, Any]
+    is_last: bool
+
+
 def submit(session: Session, own: Own, judgment: Mapping[str, Any]) -> None:
-    """Keep the first judgment of an assignment, given as its row, and count it."""
+    """Keep the first judgment of an assignment, given as its row, and count it.
+
+    Rows are locked in one order: the comparison, which is held by now; its project, as foreign keys
+    lock it; the assignment; the sums of the annotator; what others have passed.
+    """
     assignment, comparison = own
     judged = comparison._replace(judged=comparison.judged + 1)
-    is_last = comparison.is_open and not judged.is_open
+    number = judged.number
+    first = _First(
+        judgment,
+        judged={"of_judged": number, "now_judged": judged.judged},
+        submitted={
+            "of_submitted": assignment.number,
+            "now_passed": number if judged.is_open else None,
+        },
+        wanted={"of_comparison": comparison.id},
+        is_last=comparison.is_open and not judged.is_open,
+    )
+    submit_it = _submit_in_turn if dialect.is_sqlite(session) else _submit_at_once
+    submit_it(session, assignment, first)
+
+
+def _submit_in_turn(session: Session, assignment: Lease, first: _First) -> None:
     connection = session.connection()
-    if not dialect.is_sqlite(session):
-        counted = {
-            "of_project": assignment.project_id,
-            "of_comparison": comparison.id,
-            "of_judged": judged.number,
-            "now_judged": judged.judged,
-            "of_passed": assignment.number,
-            "now_passed": judged.number if judged.is_open else None,
-        }
-        new = {f"new_{name}": value for name, value in judgment.items()}
-        connection.execute(_submitting(tuple(judgment), is_last=is_last), counted | new)
-        return
-    connection.execute(NEW_JUDGMENT, judgment)
-    connection.execute(_JUDGED, {"of_number": judged.number, "judged": judged.judged})
-    _pass(session, Own(assignment, judged), SUBMITTED)
-    if is_last:
-        connection.execute(_PASSED_BY_NOBODY, {"of_comparison": comparison.id})
-    tallies.add(session, assignment.project_id, assignment.user_id, judged=1, finished=int(is_last))
+    connection.execute(NEW_JUDGMENT, first.judgment)
+    connection.execute(_JUDGED, first.judged)
+    connection.execute(_SUBMITTED, first.submitted)
+    sums = {"judged": 1, "finished": int(first.is_last)}
+    tallies.add(session, assignment.project_id, assignment.user_id, **sums)
+    if first.is_last:
+        connection.execute(_PASSED_BY_NOBODY, first.wanted)
+
+
+def _submit_at_once(session: Session, assignment: Lease, first: _First) -> None:
+    new = {f"new_{name}": value for name, value in first.judgment.items()}
+    told = {"of_project": assignment.project_id, **first.judged, **first.submitted, **new}
+    submitting = _submitting(tuple(first.judgment), is_last=first.is_last)
+    wanted = first.wanted if first.is_last else {}
+    session.connection().execute(submitting, told | wanted)
 
 
 def recount(session: Session, comparison_ids: Sequence[str]) -> int:
@@ -490,7 +517,17 @@ _LOCKED = (
     .with_for_update(of=Comparison)
 )
 _PASSED = update(Assignment).where(Assignment.number == bindparam("of_number"))
-_JUDGED = update(Comparison).where(Comparison.number == bindparam("of_number"))
+# What a first judgment changes: each by itself on SQLite, and as parts of one on PostgreSQL.
+_JUDGED = (
+    update(Comparison)
+    .where(Comparison.number == bindparam("of_judged"))
+    .values(judged=bindparam("now_judged"))
+)
+_SUBMITTED = (
+    update(Assignment)
+    .where(Assignment.number == bindparam("of_submitted"))
+    .values(state=SUBMITTED, passed=bindparam("now_passed", type_=Assignment.passed.type))
+)
 # Keeps a judgment, given as its row.
 NEW_JUDGMENT = insert(Judgment)
 _PASSED_BY_NOBODY = (
@@ -508,30 +545,24 @@ _PASSED_BY_NOBODY = (
 def _submitting(names: tuple[str, ...], *, is_last: bool) -> Executable:
     """All that a first judgment changes, in one message to PostgreSQL.
 
-    The comparison is locked by now. The project is next, as the foreign key of the judgment locks
-    it at the end anyway: whoever notes a place holds the project, and then asks for these sums.
-    They grow when the assignment has been changed.
+    The project is locked first, as the foreign key of the judgment locks it at the end anyway:
+    whoever notes a place holds the project, and then asks for these sums. They grow when the
+    assignment has been changed.
     """
-    own = Assignment.number == bindparam("of_passed")
     project = select(Project.id).where(Project.id == bindparam("of_project"))
     held = project.with_for_update(read=True, key_share=True).cte("held")
-    passed = (
-        update(Assignment)
-        .where(own, Assignment.project_id == held.c.id)
-        .values(state=SUBMITTED, passed=bindparam("now_passed", type_=Assignment.passed.type))
+    submitted = (
+        _SUBMITTED.where(Assignment.project_id == held.c.id)
         .returning(Assignment.project_id, Assignment.user_id)
-        .cte("passed")
-    )
-    judged = (
-        update(Comparison)
-        .where(Comparison.number == bindparam("of_judged"))
-        .values(judged=bindparam("now_judged"))
+        .cte("submitted")
     )
     new = insert(Judgment).values({name: bindparam(f"new_{name}") for name in names})
     finished: ColumnElement[int] = literal_column(str(int(is_last)))
-    sums = tallies.growing_for(passed, {"judged": literal_column("1"), "finished": finished})
-    others = [_PASSED_BY_NOBODY.where(~own)] if is_last else []
-    return sums.add_cte(*(one.cte() for one in (judged, new, *others)))
+    sums = tallies.growing_for(submitted, {"judged": literal_column("1"), "finished": finished})
+    # No row is changed twice in one statement.
+    of_others = _PASSED_BY_NOBODY.where(Assignment.number != bindparam("of_submitted"))
+    others = [of_others] if is_last else []
+    return sums.add_cte(*(one.cte() for one in (_JUDGED, new, *others)))
 
 
 # The prompts of comparisons under their ids, and the texts of responses under theirs. PostgreSQL
