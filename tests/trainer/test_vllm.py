@@ -225,12 +225,15 @@ def test_the_same_weights_go_over_once(
 
 
 def test_the_same_seeds_draw_the_same_tokens(
-    workshop: Workshop, model: Path, warm_stand_in: Path
+    workshop: Workshop, model: Path, stand_in: Path, warm_python: str, tmp_path: Path
 ) -> None:
+    """Also in an interpreter that shares neither hashes nor random numbers with the other one."""
+    (tmp_path / "warm").mkdir()
+    warm_stand_in = _stand_in(tmp_path / "warm", warm_python)
     texts = []
-    for name in ("one", "two"):
+    for name, python in (("one", stand_in), ("two", warm_stand_in)):
         run_dir = workshop.lay_out(name, config_of(model))
-        workshop.run(run_dir, environment={"PODIUM_VLLM_PYTHON": str(warm_stand_in)})
+        workshop.run(run_dir, environment={"PODIUM_VLLM_PYTHON": str(python)})
         texts.append([line["response"] for line in lines(run_dir, "sample")])
     assert texts[0] == texts[1]
     assert len(set(texts[0])) > 3
