@@ -25,6 +25,24 @@ def tell(*_):
 
 signal.signal(signal.SIGUSR2, tell)
 """
+# A verb, then what of Podium it has loaded under the umask of data.
+LATE = """
+import os, sys
+from backend.cli import main
+
+given, loaded = [], []
+
+def umask(mask, set_umask=os.umask):
+    given.append(mask)
+    loaded.append(set(sys.modules))
+    return set_umask(mask)
+
+os.umask = umask
+main(sys.argv[1:])
+assert given == [0o077]
+late = sorted(set(sys.modules) - loaded[0])
+print("loaded late:", [name for name in late if name.startswith(("backend.", "problems."))])
+"""
 # Promised are 2 s, which `make bench` shows; torch alone takes longer than this on a slow machine.
 API_READY_S = 8.0
 
@@ -108,6 +126,23 @@ def test_verbs_on_the_database_load_no_broker_and_no_migrations(
     assert "sqlalchemy" in pruned
     assert "alembic" not in pruned
     assert (created | pruned) & {"celery", "kombu", "redis", "fastapi"} == set()
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["migrate", "sign-in", "backup copy", "restore copy", "prune", "audit verify", "doctor",
+     "problems read math none.parquet"],
+)  # fmt: skip
+def test_what_python_compiles_for_a_verb_is_for_every_user(
+    verb: str, migrated: Path, tmp_path: Path
+) -> None:
+    """Also where root is the first to use it: the umask of data is not that of Podium itself."""
+    words = [str(tmp_path / word) if word == "copy" else word for word in verb.split()]
+    env = processes.environment(migrated)
+
+    done = processes.run([sys.executable, "-c", LATE, *words], env)
+
+    assert done.stdout.splitlines()[-1:] == ["loaded late: []"], done.stderr
 
 
 @pytest.mark.serial
