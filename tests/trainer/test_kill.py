@@ -92,7 +92,8 @@ def step_s(run_dir: Path) -> float:
     """How long the steps of a run have taken that may be writing its next line."""
     text = (run_dir / "events.jsonl").read_text()
     told = map(json.loads, text[: text.rindex("\n")].splitlines())
-    return median(line["values"]["time/step_s"] for line in told if line["type"] == "metric")
+    values = [line["values"] for line in told if line["type"] == "metric"]
+    return median(one["time/step_s"] for one in values if "time/step_s" in one)
 
 
 def check_goes_on(workshop: Workshop, killed: Path, whole: Path) -> int:
