@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from backend.schemas.run_directory.events import MetricLine
-from tests.e2e.conftest import OpenPage
+from tests.e2e.conftest import OpenPage, forget
 from tests.e2e.late_answers import TWO_FRAMES
 from tests.e2e.tcp_proxy import tcp_proxy
 from tests.e2e.workshop import REFUSE, Workshop
@@ -135,9 +135,7 @@ def test_curves_that_were_lost_on_their_way_are_asked_for_until_they_come(
         workshop.report(run, MetricLine(step=20, time=20.0, values={"loss": 1.0}))
         wait_for_points(page, 21)
         assert points(page) == 21
-    complaints: list[str] = open_page.complaints  # type: ignore[attr-defined]
-    assert [text for text in complaints if "net::ERR_" not in text] == []
-    complaints.clear()
+    forget(open_page, "net::ERR_")
 
 
 def test_lines_stored_before_the_stream_is_heard_are_shown(
@@ -382,7 +380,5 @@ def test_the_curve_goes_on_without_a_reload_when_the_api_was_killed(
     expect(page.get_by_text("cancelled", exact=True)).to_be_visible()
     assert workshop.api_pid() != killed
     assert loads == []
-    complaints: list[str] = open_page.complaints  # type: ignore[attr-defined]
     # The browser itself tells of lost connections; nothing else may be wrong.
-    assert [text for text in complaints if "net::ERR_" not in text] == []
-    complaints.clear()
+    forget(open_page, "net::ERR_")
