@@ -1,4 +1,6 @@
-"""What `worker/trainer/sampling/vllm_child.py` uses of vllm, over a plain transformers model.
+"""What `worker/trainer/sampling/vllm_child.py` uses of vllm, over a Llama written out in numpy.
+
+Numpy alone is loaded in a moment; every test that samples here starts an interpreter.
 
 The tests' stand-in where vllm is not installed. STAND_IN_DOES makes it `die` or `stall` when it is
 first asked for samples; to the file STAND_IN_LOADS it adds a line for each time it loads weights.
@@ -10,8 +12,9 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-import torch
-from transformers import AutoModelForCausalLM
+import numpy as np
+
+from .llama import Kept, Llama
 
 __version__ = "stand-in"
 
@@ -33,14 +36,15 @@ class LLM:
         assert options["trust_remote_code"] is False
         assert options["load_format"] == "safetensors"
         assert options["generation_config"] == "vllm"
-        self._dtype, self._longest = getattr(torch, dtype), max_model_len
+        assert dtype == "float32"
+        self._longest = max_model_len
         self._load(model)
 
     def _load(self, folder: str) -> None:
         if told := os.environ.get("STAND_IN_LOADS"):
             with open(told, "a") as file:
                 file.write(f"{os.stat(folder + '/model.safetensors').st_mtime_ns}\n")
-        self._model = AutoModelForCausalLM.from_pretrained(folder, dtype=self._dtype).eval()
+        self._model = Llama(folder)
 
     def collective_rpc(self, method: str, *, kwargs: dict[str, str]) -> None:
         assert method == "reload_weights"
@@ -64,22 +68,19 @@ class LLM:
         pairs = zip(prompts, sampling, strict=True)
         return [self._sampled(prompt["prompt_token_ids"], how) for prompt, how in pairs]
 
-    @torch.inference_mode()
     def _sampled(self, prompt: list[int], how: SamplingParams) -> Any:
-        random = torch.Generator().manual_seed(how.seed)
+        random = np.random.default_rng(how.seed)
         ids: list[int] = []
         logprobs = []
+        kept: Kept = {}
         while len(ids) < how.max_tokens and not set(ids) & set(how.stop_token_ids):
             assert len(prompt) + len(ids) < self._longest
-            logits_V = self._model(torch.tensor([prompt + ids])).logits[0, -1].float()
-            logp_V = (logits_V / (how.temperature or 1.0)).log_softmax(-1)
-            token = int(
-                torch.multinomial(logp_V.exp(), 1, generator=random)
-                if how.temperature
-                else logp_V.argmax()
-            )
+            scaled_V = self._model.logits(ids[-1:] or prompt, kept) / (how.temperature or 1.0)
+            p_V = np.exp(scaled_V - scaled_V.max())
+            p_V /= p_V.sum()
+            token = int(random.choice(len(p_V), p=p_V) if how.temperature else p_V.argmax())
             ids.append(token)
-            logprobs.append({token: SimpleNamespace(logprob=float(logp_V[token]))})
+            logprobs.append({token: SimpleNamespace(logprob=float(np.log(p_V[token])))})
         ended = "stop" if ids[-1] in how.stop_token_ids else "length"
         output = SimpleNamespace(token_ids=ids, logprobs=logprobs, finish_reason=ended)
         return SimpleNamespace(outputs=[output])
