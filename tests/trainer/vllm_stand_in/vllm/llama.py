@@ -71,7 +71,8 @@ class Llama:
 
     def _normed(self, name: str, x_H: Array) -> Array:
         size = np.sqrt(np.square(x_H).mean(-1, keepdims=True) + self._epsilon)
-        return x_H / size * self._weights[f"{name}.weight"]
+        normed: Array = x_H / size * self._weights[f"{name}.weight"]
+        return normed
 
     def _through(self, name: str, x_H: Array) -> Array:
         return x_H @ self._weights[f"{name}.weight"].T
