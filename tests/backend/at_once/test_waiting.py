@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import select, update
 
 from backend.domain.access import Caller
-from backend.schemas.comparisons import JudgmentBody
+from backend.schemas.comparisons import AssignmentAnswer, JudgmentBody
 from backend.schemas.projects.practice import PracticeBody
 from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role, Verdict
@@ -26,15 +26,21 @@ from tests.backend.test_loop import comparison, ndjson
 LATER = datetime(2027, 1, 2, 3, 4, tzinfo=UTC)
 
 
+def begin_to_rank(place: Place) -> tuple[AssignmentAnswer, JudgmentBody]:
+    """The lease of the only comparison, and a ranking as it is shown."""
+    place.take(ndjson(comparison(1)), "comparisons")
+    with place.database.write() as session:
+        lease = assignments.lease(session, place.project, place.user, held=None, at=AT)
+    assert lease is not None
+    tiers = [[one] for one in lease.presented_order]
+    return lease, JudgmentBody(verdict=Verdict.RANKED, tiers=tiers)
+
+
 def test_a_judgment_and_a_comparison_that_becomes_one_for_practice(
     postgres: Database, tmp_path: Path
 ) -> None:
     place = Place(postgres, tmp_path)
-    place.take(ndjson(comparison(1)), "comparisons")
-    with postgres.write() as session:
-        lease = assignments.lease(session, place.project, place.user, held=None, at=AT)
-    assert lease is not None
-    body = JudgmentBody(verdict=Verdict.RANKED, tiers=[[one] for one in lease.presented_order])
+    lease, body = begin_to_rank(place)
     with postgres.write() as session:
         assignments.get_own(session, lease.id, place.user)
         other = Beside(
@@ -58,11 +64,7 @@ def test_a_judgment_and_a_place_of_its_annotator_that_is_noted(
 ) -> None:
     """As two tabs do: one ranks, and the other asks for more after hundreds were passed."""
     place = Place(postgres, tmp_path)
-    place.take(ndjson(comparison(1)), "comparisons")
-    with postgres.write() as session:
-        lease = assignments.lease(session, place.project, place.user, held=None, at=AT)
-    assert lease is not None
-    body = JudgmentBody(verdict=Verdict.RANKED, tiers=[[one] for one in lease.presented_order])
+    lease, body = begin_to_rank(place)
     with postgres.write() as session:
         alone = select(Project.id).where(Project.id == place.project)
         assert session.scalar(alone.with_for_update(skip_locked=True)) == place.project

@@ -102,7 +102,7 @@ describe("a run that somebody has changed", () => {
     leave.push(page.subscribe(() => undefined));
     void page.refetch();
     const shown = showInLists(client, RENAMED, ["name"]);
-    await vi.waitFor(() => expect(answers).toHaveLength(2));
+    await vi.waitFor(() => expect(answers).toHaveLength(2), { timeout: 20_000 });
     answers[0]?.(pagesOf([run("run_2", "second")]));
     await Promise.resolve();
     expect(page.getCurrentResult().data).toEqual(pagesOf([run("run_2", "renamed", ["new"])]));
