@@ -1,4 +1,4 @@
-"""The broker between API and worker: `wake` sends a message that there is work, and nothing more.
+"""The broker between API and worker: `wake` sends a message that there is work.
 
 Called by routes after their commit and by workers (the sweeper, their presence, and a supervisor
 that drains); `worker.celery_app` takes its broker settings from here. The store is the truth: a
