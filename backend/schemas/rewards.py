@@ -260,7 +260,9 @@ class FormatReward(RewardTerm):
         "order.",
     )
     first_is_open: bool = Field(
-        False, description="The prompt ends with the first opening tag, as R1-Zero's template does."
+        False,
+        description="The template ends the prompt with the first opening tag, so the response "
+        "begins inside it; r1_zero does not.",
     )
     is_boxed: bool = Field(
         False,
