@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from backend.schemas.methods import METHODS
 from backend.schemas.references import Reference
-from backend.schemas.rewards import REWARD_TERMS
+from backend.schemas.rewards import REWARD_TERMS, RewardTerm
 from backend.schemas.sections import Common
 from backend.schemas.vocabulary import (
     CRITIC_ESTIMATORS,
@@ -154,6 +154,23 @@ def test_the_table_of_terms_says_which_give_shares_and_which_need_a_reference() 
         term = REWARD_TERMS[kind]
         assert (scores == "0 to 1") == term.is_share, kind
         assert ("by the `reference`" in judges) == term.needs_reference, kind
+
+
+def test_the_table_of_settings_has_every_setting_of_a_term_with_its_default() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]*) \|$", SECTIONS["Rewards"], re.M))
+
+    assert list(rows) == list(REWARD_TERMS)
+    for kind, row in rows.items():
+        said = dict(re.findall(r"`(\w+)` \"?([\w. ]*\w)", row))
+        own = {
+            name: field
+            for name, field in REWARD_TERMS[kind].model_fields.items()
+            if name not in RewardTerm.model_fields and name != "kind"
+        }
+        assert set(said) == set(own), kind
+        for name, field in own.items():
+            meant = "required" if field.is_required() else str(as_text(field))
+            assert is_same(said[name], meant), (kind, name)
 
 
 def test_the_names_of_trl_are_those_of_the_trl_that_is_installed() -> None:
