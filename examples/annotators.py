@@ -15,7 +15,7 @@ from typing import Any
 from podium import Podium
 
 NAMES = ("Ada", "Bela", "Chidi", "Devi", "Emre", "Fumi")
-# P(i above j) = 1 / (1 + exp(-(gold_i - gold_j) / NOISE)); gold runs from 0 to 1.
+# P(noisy i > noisy j) = 1 / (1 + exp(-(gold_i - gold_j) / NOISE)); gold runs from 0 to 1.
 NOISE = 0.04
 # Answers whose noisy scores lie this close share a tier.
 TIE_WITHIN = 0.02
@@ -84,8 +84,9 @@ def _rank_next(client: Podium, project_id: str, score: Scorer, seed: int) -> boo
 def judge(comparison: dict[str, Any], score: Scorer, seed: int) -> list[list[str]]:
     """Rank the responses of a comparison: tiers of response ids, best first.
 
-    Gumbel noise of scale NOISE on every score gives each pair the Bradley-Terry probability. The
-    noise comes from the texts and the seed, not from who is first, so a demo can be repeated.
+    Gumbel noise of scale NOISE on every score orders each pair with the Bradley-Terry probability;
+    neighbours that lie closer than TIE_WITHIN then share a tier. The noise comes from the texts and
+    the seed, not from who is first, so a demo can be repeated.
     """
     question = comparison["prompt"]["messages"][-1]["content"]
     noisy = {}
@@ -101,11 +102,13 @@ def judge(comparison: dict[str, Any], score: Scorer, seed: int) -> list[list[str
     return tiers
 
 
-def ceiling(differences: Iterable[float]) -> float:
+def agreement(differences: Iterable[float]) -> float:
     """Expected agreement of a fresh annotator with recorded judgments, over strict pairs.
 
     `differences` holds gold(preferred) - gold(other) of every recorded pair. A fresh annotator who
-    ties a pair neither agrees nor disagrees. No reward model can be expected to do better.
+    ties a pair neither agrees nor disagrees. It is no bound: a fresh annotator has noise, too, so
+    a pair that is ranked by gold with probability p is ranked alike twice with p^2 + (1 - p)^2.
+    The most that a reward model can be expected to reach is `measures.gold_accuracy`.
     """
     shares = []
     for difference in differences:

@@ -14,7 +14,7 @@ import yaml
 
 SHORTEST_CHARACTERS, LONGEST_CHARACTERS = 12, 120
 DEMONSTRATION_WORDS = range(4, 21)
-# Questions for each use. Settings are chosen on `tuning` alone and reported on `reported` alone.
+# Questions for each use. Settings are chosen on `tuning` and reported on `reported`.
 SIZES = {
     "reported": 80,
     "tuning": 64,
@@ -42,7 +42,8 @@ class Corpus:
     ranking         answered by the first policy and ranked: for the last one, with those before
     policy          what the policy is optimized on; a part held out chooses its best checkpoint
     tuning          on which the demo's settings were chosen
-    reported        on which the report measures; no setting was ever chosen on them
+    reported        on which the report measures; no setting was chosen on them, but a failure on
+                    them was why the settings were tuned once more (docs/demo.md)
     """
 
     demonstrations: list[Pair]

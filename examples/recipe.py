@@ -1,6 +1,6 @@
 """Every setting of the demo's runs: the configs that `closed_loop` sends to the service.
 
-Chosen on the tuning questions alone; `docs/demo.md` lists what was tried and what it gave. Values
+Chosen on the tuning questions; `docs/demo.md` lists what was tried and what it gave. Values
 left out are the service's defaults.
 """
 

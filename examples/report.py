@@ -19,6 +19,7 @@ from measures import (
     AnsweredQuestion,
     Measures,
     by_prompt,
+    gold_accuracy,
     mean_of,
     of_each,
     paired_interval,
@@ -147,7 +148,8 @@ def _reward_model(summary: Mapping[str, float], differences: Sequence[float]) ->
         "heldout_pairs": int(summary["eval/pairs"]),
         "heldout_prompts": int(summary["eval/prompts"]),
         "ci95": [summary["eval/accuracy_low"], summary["eval/accuracy_high"]],
-        "annotator_ceiling": annotators.ceiling(differences),
+        "annotator_agreement": annotators.agreement(differences),
+        "gold_accuracy": gold_accuracy(differences),
     }
 
 
@@ -223,8 +225,9 @@ def _sentences(report: Report) -> list[str]:
     return [
         f"The reward model ranks {reward['heldout_accuracy']:.3f} of {reward['heldout_pairs']} "
         f"held-out pairs from {reward['heldout_prompts']} questions as the annotators did (95 % "
-        f"interval {reward['ci95'][0]:.3f} to {reward['ci95'][1]:.3f}); a fresh annotator is "
-        f"expected to rank {reward['annotator_ceiling']:.3f} of them so.",
+        f"interval {reward['ci95'][0]:.3f} to {reward['ci95'][1]:.3f}). The gold score itself, "
+        f"which no model can be expected to beat, ranks {reward['gold_accuracy']:.3f} of them so; "
+        f"another annotator would rank {reward['annotator_agreement']:.3f} of them so.",
         f"Gold score: {policy['gold_before']:.3f} after SFT, {policy['gold_after']:.3f} at the "
         f"end. The gain is {policy['gain_over_sft_sd']:+.2f} standard deviations of the SFT "
         f"model's answers (95 % interval of the difference {low:.3f} to {high:.3f}), at a KL of "

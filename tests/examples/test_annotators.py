@@ -5,6 +5,7 @@ from typing import Any
 
 import annotators
 import pytest
+from measures import gold_accuracy
 
 
 def comparison(*contents: str, question: str = "q") -> dict[str, Any]:
@@ -64,7 +65,18 @@ def test_the_same_texts_and_seed_give_the_same_judgment() -> None:
     assert any(other != first for other in others)
 
 
-def test_the_ceiling_is_a_coin_toss_for_equal_answers_and_certainty_for_clear_ones() -> None:
-    assert annotators.ceiling([0.0]) == pytest.approx(0.5)
-    assert annotators.ceiling([1.0]) == pytest.approx(1.0, abs=1e-5)
-    assert annotators.ceiling([0.3, -0.3]) == pytest.approx(0.5)
+def test_the_agreement_is_a_coin_toss_for_equal_answers_and_certainty_for_clear_ones() -> None:
+    assert annotators.agreement([0.0]) == pytest.approx(0.5)
+    assert annotators.agreement([1.0]) == pytest.approx(1.0, abs=1e-5)
+    assert annotators.agreement([0.3, -0.3]) == pytest.approx(0.5)
+
+
+def test_two_annotators_agree_less_often_than_gold_agrees_with_one() -> None:
+    """Of ten pairs that gold ranks right with p = 0.9, nine were recorded so: 0.82 against 0.9."""
+    difference = next(
+        x for x in (i / 10_000 for i in range(10_000)) if annotators.agreement([x]) >= 0.9
+    )
+    recorded = [difference] * 9 + [-difference]
+
+    assert annotators.agreement(recorded) == pytest.approx(0.9**2 + 0.1**2, abs=1e-3)
+    assert gold_accuracy(recorded) == pytest.approx(0.9)

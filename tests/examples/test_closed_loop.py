@@ -18,7 +18,8 @@ from tests.tiny_model import make_tiny_model
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "closed_loop.py"
 PROMISED = {
     "sft": "heldout_loss_before heldout_loss_after",
-    "reward_model": "heldout_accuracy heldout_pairs heldout_prompts ci95 annotator_ceiling",
+    "reward_model": "heldout_accuracy heldout_pairs heldout_prompts ci95 annotator_agreement "
+    "gold_accuracy",
     "policy": "reward_before reward_after gold_base gold_before gold_after gold_sd gold_ci95 "
     "n_prompts n_responses ended_before ended_after kl kl_ci95 steps",
 }

@@ -65,6 +65,11 @@ def test_sides_that_answer_other_prompts_cannot_be_compared() -> None:
         measures.paired_interval({"p1": [0.1]}, {"p2": [0.1]})
 
 
+def test_gold_is_right_on_the_pairs_whose_winner_it_scores_higher() -> None:
+    assert measures.gold_accuracy([0.4, 0.1, 0.2, -0.3]) == pytest.approx(0.75)
+    assert measures.gold_accuracy([0.4, 0.0]) == pytest.approx(0.75)  # an equal pair counts half
+
+
 def test_only_strict_pairs_give_a_difference() -> None:
     gold_of = {"a": 0.9, "b": 0.5, "c": 0.4, "d": 0.7}
 
