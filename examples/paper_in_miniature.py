@@ -35,7 +35,7 @@ NAME = "The paper in miniature"
 QUESTIONS = {
     "Lessons": "How well does the model solve puzzles before it learns from rewards?",
     "Tuning": "Which learning rate suits each estimator?",
-    "Estimators": "Which estimator learns best, if nothing else differs?",
+    "Estimators": "Which estimator learns best, each with its tuned learning rate?",
     "Own KL": "Does it matter that each paper has its KL in another place?",
     "Thirty puzzles": "Is what is learnt from thirty puzzles of any use for others?",
     "Reward model": "What is the true score worth at 1, 3, 10 and 30 nats from the taught model?",
@@ -181,8 +181,8 @@ def tuned(paper: Paper) -> dict[str, float]:
 
 
 def estimators(paper: Paper, rates: dict[str, float]) -> None:
-    """The first table: only `estimator` differs; the last arms get a random reward, one at each
-    learning rate that another arm has."""
+    """The first table: each estimator with its tuned learning rate; the last arms get a random
+    reward, one at each learning rate that another arm has."""
     configs = {
         f"{name} seed {seed}": paper.arm(arm, lr=rates[name], seed=seed)
         for name, arm in recipe.ARMS.items()

@@ -1,6 +1,7 @@
-"""Every setting of the paper in miniature. Arms differ in nothing but what `ARMS` says.
+"""Every setting of the paper in miniature.
 
-Values left out are the service's defaults. `docs/paper.md` says what was tried.
+Arms differ in `estimator` and in the learning rate, which is tuned for each (`ppo` also has a
+critic). Values left out are the service's defaults. `docs/paper.md` says what was tried.
 """
 
 from dataclasses import dataclass
