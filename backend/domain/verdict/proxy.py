@@ -1,4 +1,4 @@
-"""A reward that a trained model gives judges no policy that was trained on it; pure.
+"""A reward that a trained model gives proves little about a policy that was trained on it; pure.
 
 Gao et al. 2023, arXiv 2210.10760.
 """

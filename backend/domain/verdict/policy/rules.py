@@ -1,7 +1,8 @@
 """The verdict on a run that optimises a policy: held-out and outside rewards decide.
 
-What is trained cannot judge the training (Gao et al. 2023, arXiv 2210.10760): the training reward
-only says why. Called by `backend.domain.verdict.judging`.
+The reward on training prompts only says why. On held-out prompts the same reward decides where
+nothing from outside does; a reward model judges its own exploitation there, so its verdicts are
+limited (Gao et al. 2023, arXiv 2210.10760). Called by `backend.domain.verdict.judging`.
 """
 
 from dataclasses import dataclass
