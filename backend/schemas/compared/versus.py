@@ -49,9 +49,8 @@ class VersusAnswer(ApiAnswer):
     )
     win_rate_at_equal_length: float | None = Field(
         description="What the win rate would be if both responses of each pair had equally many "
-        "tokens, by a logistic fit over the judged pairs. Null where these cannot show it: one "
-        "run's responses are always about as much longer, a length is not known, or fewer than two "
-        "prompts were judged."
+        "tokens, by a logistic fit over the judged pairs. Null if the length difference is nearly "
+        "the same in all pairs, a length is unknown, or fewer than two prompts were judged."
     )
     interval_at_equal_length: Span | None = Field(description="Its 95 % interval by prompt.")
     not_alike: list[str] = Field(

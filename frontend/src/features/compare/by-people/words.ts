@@ -34,7 +34,7 @@ export function atEqualLength(
 ): string {
   const { win_rate_at_equal_length: rate, interval_at_equal_length: interval } = found;
   if (rate === null) {
-    return "Win rate at equal length unknown: one run is always about as much longer, lengths are missing, or fewer than two prompts were judged.";
+    return "Win rate at equal length unknown: the length difference is nearly the same in all pairs, a length is unknown, or fewer than two prompts were judged.";
   }
   const within = interval === null ? "" : `, ${between(interval)}`;
   return `At equal length the win rate is ${number(rate)}${within}.`;
