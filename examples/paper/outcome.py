@@ -91,12 +91,18 @@ def _tokens(study: Study, runs: Iterable[str]) -> str:
 
 
 def _at_distances(study: Study, runs: Iterable[str]) -> str:
-    """The solver's score at the first step at which the KL has reached so many nats."""
+    """The solver's score of training responses where the KL first reaches so many nats.
+
+    Both are means of WINDOW_STEPS steps in a row; the step is the last of these.
+    """
     rows = []
     for run in runs:
         kl, gold = study.curve(run, "kl/response"), study.curve(run, "reward/knights")
         rows.append([run, *(_score_at(nats, kl, gold) for nats in NATS)])
-    title = "True score (the solver's) of a policy trained on the reward model, by distance"
+    title = (
+        "True score (the solver's) of the training responses of a policy trained on the reward "
+        f"model, mean of {WINDOW_STEPS} steps, by distance"
+    )
     return _table(title, ["run", *(f"{nats} nats" for nats in NATS)], rows)
 
 
