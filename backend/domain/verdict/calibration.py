@@ -30,6 +30,9 @@ def against_chance(n_prompts: float | None, found: Estimate) -> Judged:
     n = round(n_prompts)
     limit = by_chance(n)
     if found.value > limit:
-        return "warn", "more than chance: its probabilities do not match how often favourites win"
+        return "warn", (
+            "more than chance: the predicted probabilities do not match how often the response "
+            "with the higher score wins"
+        )
     prompts = plural(n, "prompt")
     return "none", f"may be chance: on {prompts} a calibrated model can show up to {limit:.2g}"

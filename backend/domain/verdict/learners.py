@@ -8,7 +8,7 @@ from functools import partial
 
 from backend.domain.verdict import calibration, divergence
 from backend.domain.verdict.evidence import Change, Estimate, Evidence, change, z_of_best
-from backend.domain.verdict.measured import LAST_PART, SHARES, Judged, gauge
+from backend.domain.verdict.measured import LAST_PART, SHARES, Judged, gauge, not_measured
 from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import (
     EVALUATE_OFTEN,
@@ -38,17 +38,20 @@ _LARGEST_GAP = 0.2
 # From here on a correlation of score and length is a strong one.
 _FOLLOWS_LENGTH = 0.5
 _NO_HELDOUT = f"No held-out records. {HOLD_OUT}."
-_FEW_HELDOUT = (
-    "Raise “Held out, %” when you freeze the snapshot (API: `heldout_fraction`): a single held-out "
-    "prompt gives no interval."
-)
-_TRAINING_ALONE = "The training loss alone cannot tell learning from memorising."
+_RAISE = "Raise “Held out, %” when you freeze the snapshot (API: `heldout_fraction`)"
+_FEW_HELDOUT = f"{_RAISE}: a single held-out prompt gives no interval."
+_TRAINING_ALONE = "The training loss alone cannot tell learning from memorizing."
+# Why an evaluation has no accuracy, by what is counted.
+_NO_ACCURACY = {
+    "pairs": "no held-out ranking places one response above another",
+    "steps": "no held-out step has a label other than .5",
+}
 
 
 def sft(evidence: Evidence) -> RunVerdict:
     """Supervised fine-tuning: does the held-out loss fall?"""
     gauges = [
-        gauge(evidence, "eval/loss", missing=_NO_HELDOUT),
+        gauge(evidence, "eval/loss", missing=_missing(evidence)),
         _course(evidence, "loss"),
         _course(evidence, "grad_norm"),
     ]
@@ -86,7 +89,7 @@ def _told(losses: Sequence[Estimate], moved: Change, rose: str) -> tuple[Kind, L
     `rose`: that the training loss did; empty if it did not.
     """
     before, after = apart(moved.before, moved.after)
-    unsure = "" if moved.error is not None else ", and its interval is not known"
+    unsure = "" if moved.error is not None else "; the interval of this change is not known"
     peak = divergence.peak(losses)
     over = "" if peak is None else f", after a peak of {shown(peak.value)} at step {peak.step:,}"
     besides = f"{over}{unsure}{_and(rose)}"
@@ -129,7 +132,7 @@ def reward_model(evidence: Evidence) -> RunVerdict:
     """A reward model: does it rank held-out pairs as people do?"""
     trained = evidence.trend("accuracy")
     gauges = [
-        _accuracy(evidence, "eval/accuracy"),
+        _accuracy(evidence, "eval/accuracy", _NO_ACCURACY["pairs"]),
         _course(evidence, "accuracy", scale=SHARES),
         gauge(
             evidence,
@@ -176,15 +179,15 @@ def _course(evidence: Evidence, metric: str, *, scale: Span | None = None) -> Ga
 def process_reward_model(evidence: Evidence) -> RunVerdict:
     """A process reward model: does it tell right steps from wrong ones?"""
     gauges = [
-        _accuracy(evidence, "eval/accuracy"),
-        _accuracy(evidence, "eval/accuracy_right"),
-        _accuracy(evidence, "eval/accuracy_wrong"),
-        gauge(evidence, "eval/loss", missing=_NO_HELDOUT),
+        _accuracy(evidence, "eval/accuracy", _NO_ACCURACY["steps"]),
+        _accuracy(evidence, "eval/accuracy_right", "no held-out step is labelled right"),
+        _accuracy(evidence, "eval/accuracy_wrong", "no held-out step is labelled wrong"),
+        gauge(evidence, "eval/loss", missing=_missing(evidence)),
     ]
     wrong = evidence.last("eval/accuracy_wrong")
     found = _ranks(evidence, gauges, "steps", "")
     if wrong is not None and wrong < _CHANCE and found.level == "good":
-        sentence = f"It finds only {percent(wrong)} of the wrong steps."
+        sentence = f"The model finds only {percent(wrong)} of the wrong steps."
         return found.model_copy(update={"level": "warn", "sentence": sentence})
     return found
 
@@ -192,17 +195,17 @@ def process_reward_model(evidence: Evidence) -> RunVerdict:
 def dpo(evidence: Evidence) -> RunVerdict:
     """DPO: does the policy prefer the held-out winners, without making them less likely?"""
     gauges = [
-        _accuracy(evidence, "eval/accuracy"),
+        _accuracy(evidence, "eval/accuracy", _NO_ACCURACY["pairs"]),
         gauge(evidence, "eval/margin"),
         gauge(evidence, "eval/chosen", judged=_likelier),
         gauge(evidence, "eval/rejected"),
-        gauge(evidence, "eval/loss", missing=_NO_HELDOUT),
+        gauge(evidence, "eval/loss", missing=_missing(evidence)),
     ]
     found = _ranks(evidence, gauges, "pairs", "", is_overfitted=has_turned(_losses(evidence)))
     chosen = evidence.last("eval/chosen")
     if chosen is None or chosen >= 0 or found.kind != Kind.ABOVE_CHANCE:
         return found
-    sentence = "It prefers the winners, but they became less likely, too."
+    sentence = "The model prefers the winners, but the winners became less likely, too."
     reason = f"{found.sentence} The winners' implicit reward is {shown(chosen)}. {found.reason}"
     return found.model_copy(update={"level": "warn", "sentence": sentence, "reason": reason})
 
@@ -229,38 +232,60 @@ def _ranks(
     found = evidence.estimates("eval/accuracy")
     interval = found[-1].interval if found else None
     if interval is None:
-        return _undecided(evidence, "eval/accuracy", found, gauges)
+        return _undecided(evidence, "eval/accuracy", found, gauges, none_of=_NO_ACCURACY[what])
     last, best = found[-1], max(found, key=lambda one: one.value)
     share = f"{percent(last.value)} of the held-out {what}"
     around = f"95 % interval {percent(interval.low)} to {percent(interval.high)}."
     rose = divergence.training_rose(evidence)
     level: Level
-    kind, level, sentence = Kind.ABOVE_CHANCE, "good", f"It is right on {share}."
+    kind, level, sentence = Kind.ABOVE_CHANCE, "good", f"The model is right on {share}."
     if interval.high < _CHANCE:
         kind, level = Kind.AT_CHANCE, "bad"
-        sentence = f"Worse than chance: it is right on {share}{_and(rose)}."
+        sentence = f"Worse than chance: the model is right on {share}{_and(rose)}."
     elif interval.low <= _CHANCE:
         kind, level = Kind.AT_CHANCE, "warn"
-        sentence = f"Not clearly better than chance: it is right on {share}{_and(rose)}."
+        right = f"the model is right on {share}{_and(rose)}"
+        sentence = f"Not clearly better than chance: {right}."
     elif not is_overfitted and rose:
-        level, sentence = "warn", f"It is right on {share}, but {rose}."
+        level, sentence = "warn", f"The model is right on {share}, but {rose}."
     elif is_overfitted:
         lowest = min(evidence.estimates("eval/loss"), key=lambda one: one.value)
         kind, level, sentence = Kind.OVERFITTED, "warn", _overfitted(lowest, rose)
-        seen = f"It is right on {share}. {seen}"
+        seen = f"The model is right on {share}. {seen}"
     reason = " ".join(filter(None, (around, seen)))
     return _verdict(evidence, kind, level, sentence, reason, "eval/accuracy", gauges, best)
 
 
-def _accuracy(evidence: Evidence, metric: str) -> Gauge:
+def _accuracy(evidence: Evidence, metric: str, none_of: str) -> Gauge:
+    """Gauge a share of what was held out; `none_of`: why an evaluation may lack it."""
     return gauge(
         evidence,
         metric,
         healthy=_BETTER_THAN_CHANCE,
         scale=SHARES,
         judged=_against_chance,
-        missing=_NO_HELDOUT,
+        missing=_missing(evidence, none_of),
     )
+
+
+def _missing(evidence: Evidence, none_of: str = "") -> str:
+    """Say why a held-out metric has no value; `none_of`: why an evaluation may lack it."""
+    if _is_evaluated(evidence):
+        return f"{none_of[0].upper()}{none_of[1:]}." if none_of else ""
+    return _NO_HELDOUT if _holds_nothing_out(evidence) else not_measured(evidence)
+
+
+def _is_evaluated(evidence: Evidence) -> bool:
+    return any(name.startswith("eval/") for name in evidence.curves)
+
+
+def _holds_nothing_out(evidence: Evidence) -> bool:
+    """Whether the first step was measured and no evaluation before it.
+
+    What starts from a checkpoint has no first step, and may be evaluated first after many steps.
+    """
+    losses = evidence.beginning("loss")
+    return len(losses) > 0 and losses[0].step <= 1 and not _is_evaluated(evidence)
 
 
 def _against_chance(found: Estimate) -> Judged:
@@ -289,11 +314,16 @@ def _likelier(found: Estimate) -> Judged:
 def _overfitted(best: Estimate, rose: str) -> str:
     """Say when the held-out loss turned. A training loss that rose, too, was not fitted at all."""
     since = f"The held-out loss has risen since step {best.step:,}"
-    return f"{since}{_and(rose)}." if rose else f"{since}: it trained for too long."
+    return f"{since}{_and(rose)}." if rose else f"{since}: training went on for too long."
 
 
 def _undecided(
-    evidence: Evidence, metric: str, found: Sequence[Estimate], gauges: list[Gauge]
+    evidence: Evidence,
+    metric: str,
+    found: Sequence[Estimate],
+    gauges: list[Gauge],
+    *,
+    none_of: str = "",
 ) -> RunVerdict:
     if not evidence.is_over:
         sentence = "Too early to say." if evidence.curves else "Nothing was measured yet."
@@ -301,13 +331,17 @@ def _undecided(
     if not evidence.curves:
         sentence = "Nothing was measured: the run ended before its first step."
         return _verdict(evidence, Kind.UNJUDGED, "none", sentence, "", metric, gauges, None)
-    if not found:
-        why, reason = "there were no held-out records", _TRAINING_ALONE
-    elif metric == "eval/accuracy":
+    if found and metric == "eval/accuracy":
         why, reason = "its held-out accuracy has no interval", _FEW_HELDOUT
-    else:
+    elif found:
         why, reason = "it was evaluated only once", EVALUATE_OFTEN
-    sentence = f"Nothing shows what it learned: {why}."
+    elif none_of and _is_evaluated(evidence):
+        why, reason = none_of, f"{_RAISE}."
+    elif _holds_nothing_out(evidence):
+        why, reason = "there were no held-out records", _TRAINING_ALONE
+    else:
+        why, reason = "it was not evaluated", EVALUATE_OFTEN
+    sentence = f"Nothing shows what the model learned: {why}."
     return _verdict(evidence, Kind.UNJUDGED, "warn", sentence, reason, metric, gauges, None)
 
 

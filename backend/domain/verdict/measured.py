@@ -15,6 +15,11 @@ SHARES = Span(low=0, high=1)
 Judged = tuple[Level, str]
 
 
+def not_measured(evidence: Evidence) -> str:
+    """Say that a run has measured nothing, or has not yet."""
+    return "Nothing was measured." if evidence.is_over else "Nothing was measured yet."
+
+
 def gauge(
     evidence: Evidence,
     metric: str,

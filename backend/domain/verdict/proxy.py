@@ -11,8 +11,8 @@ from backend.domain.dotted_path import value_at
 from backend.schemas.rewards import LEARNED_TERMS
 
 PROXY = (
-    "The reward model that trains the policy also judges it here: rank some of its responses, or "
-    "attach an evaluation as gold/reward."
+    "The reward model that trains the policy also judges it here: rank some of the policy's "
+    "responses, or attach an evaluation as gold/reward."
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from backend.domain.verdict.evidence import Estimate, Evidence
-from backend.domain.verdict.measured import SHARES, Judged, gauge
+from backend.domain.verdict.measured import SHARES, Judged, gauge, not_measured
 from backend.domain.verdict.proxy import learned
 from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import percent, unscored_sentence, with_interval
@@ -19,14 +19,13 @@ from backend.schemas.vocabulary import VerdictKind as Kind
 _EVEN = 0.5
 _MOST_CUT = 0.2
 _LEARNED = (
-    "The reward that judges is learned and may have trained the model, too: rank some of its "
-    "responses, or evaluate it by another reward."
+    "A learned reward judges here, and the model may have been trained on it: rank some of the "
+    "model's responses, or evaluate the model by another reward."
 )
 _SEEN = (
     "The model may have learned the training prompts by heart: set `split` to heldout, or add a "
     "held-out set to `evaluation_sets`."
 )
-_NO_BASELINE = "No baseline: set `baseline_model`."
 
 
 def evaluate(evidence: Evidence) -> RunVerdict:
@@ -44,7 +43,7 @@ def evaluate(evidence: Evidence) -> RunVerdict:
             f"{prefix}win_rate",
             scale=SHARES,
             judged=_against_even,
-            missing=_NO_BASELINE,
+            missing=_why_not_compared(evidence, prefix),
         ),
         gauge(evidence, f"{prefix}pass@1", scale=SHARES),
         gauge(evidence, f"{prefix}length"),
@@ -55,13 +54,14 @@ def evaluate(evidence: Evidence) -> RunVerdict:
     if not won:
         if not reward:
             return _nothing(evidence, gauges)
-        comma = "," if "," in where else ""
-        sentence = f"The mean reward{where}{comma} is {with_interval(reward[-1])}."
-        reason = " ".join(filter(None, (unscored, _NO_BASELINE)))
+        sentence = f"The mean reward{_closed(where)} is {with_interval(reward[-1])}."
+        reason = " ".join(filter(None, (unscored, _why_not_compared(evidence, prefix))))
         return _verdict(Kind.MEASURED, "none", sentence, reason, gauges)
     level, words = _against_even(won[-1])
     kinds = {"good": Kind.ABOVE_BASELINE, "bad": Kind.BELOW_BASELINE}
     sentence = f"By its reward the model {words}{where}: its win rate is {_share(won[-1])}."
+    if won[-1].interval is None:
+        sentence = f"The win rate{_closed(where)} is {_share(won[-1])}, without an interval."
     mean = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
     reason = " ".join(filter(None, (mean, unscored)))
     kind = kinds.get(level, Kind.AT_BASELINE)
@@ -118,6 +118,20 @@ def _seen(evidence: Evidence) -> str:
     return " on training prompts" if evidence.has_trained_on_it else ""
 
 
+def _why_not_compared(evidence: Evidence, prefix: str) -> str:
+    """Say why there is no win rate."""
+    if not evidence.config.get("baseline_model"):
+        return "No baseline: set `baseline_model`."
+    if evidence.curve(f"{prefix}reward"):
+        return "No pair of responses could be scored."
+    return not_measured(evidence)
+
+
+def _closed(where: str) -> str:
+    """What stands within a sentence, with the comma that ends it if it has one inside."""
+    return f"{where}," if "," in where else where
+
+
 def _share(won: Estimate) -> str:
     # Not "it wins": 53 % may be 9 % won and 88 % tied.
     share = f"{percent(won.value)}, a tie counting half"
@@ -140,7 +154,11 @@ def generate(evidence: Evidence) -> RunVerdict:
         gauge(
             evidence,
             "kl/exact",
-            missing="No reference: set `reference`.",
+            missing=(
+                not_measured(evidence)
+                if evidence.config.get("reference")
+                else "No reference: set `reference`."
+            ),
         ),
         *(gauge(evidence, name) for name in terms[:2]),
     ]

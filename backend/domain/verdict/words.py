@@ -118,7 +118,7 @@ def output_sentence(shipped_step: int | None, what: str = "") -> str:
     """Which weights the run left, and what those measured; empty if it left none."""
     if shipped_step is None:
         return ""
-    return f"The output is step {shipped_step:,}{', ' if what else ''}{what}."
+    return f"The output is the model of step {shipped_step:,}{', ' if what else ''}{what}."
 
 
 def unscored_sentence(share: float) -> str:

@@ -34,7 +34,7 @@ def test_a_method_without_a_rule_is_not_judged(without_a_rule: Method, is_over: 
 
     assert (found.kind, found.level, found.judged_by) == (Kind.UNJUDGED, "none", None)
     assert found.sentence == "No rule says how to judge a run of this method."
-    assert found.reason == "The output is step 40."
+    assert found.reason == "The output is the model of step 40."
     assert (found.gauges, found.best_step, found.shipped_step) == ([], None, 40)
 
 

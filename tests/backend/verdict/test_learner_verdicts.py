@@ -106,7 +106,7 @@ def test_without_an_interval_a_loss_has_to_move_by_a_twentieth(last: float, kind
     found = verdict(Method.SFT, eval__loss=[2.0, last])
 
     assert found.kind == kind
-    assert "nats per token, and its interval is not known." in found.sentence
+    assert "nats per token; the interval of this change is not known." in found.sentence
     assert "Without an interval only a change of 5 % or more counts." in found.reason
 
 
@@ -129,15 +129,56 @@ def test_what_is_missing_is_named_as_it_is() -> None:
     assert told(loss=[0.6]).endswith("there were no held-out records.")
     # One held-out prompt has no interval, however often it is evaluated.
     assert told(eval__accuracy=[0.5, 0.7]).endswith("its held-out accuracy has no interval.")
+    # A step labelled .5 is neither right nor wrong, a tie has no winner.
+    evaluated = {"eval__loss": [0.6], "eval__prompts": [9.0]}
+    assert told(**evaluated) == (
+        "Nothing shows what the model learned: no held-out ranking places one response above "
+        "another."
+    )
+    unlabelled = verdict(Method.PROCESS_REWARD_MODEL, **evaluated)
+    assert unlabelled.sentence.endswith("no held-out step has a label other than .5.")
     once = verdict(Method.SFT, eval__loss=[2.0])
     assert once.sentence.endswith("it was evaluated only once.")
     assert once.reason.startswith("Set `eval_every` to evaluate it more often.")
 
 
+LEARNERS = [Method.SFT, Method.REWARD_MODEL, Method.PROCESS_REWARD_MODEL, Method.DPO]
+
+
+@pytest.mark.parametrize("method", LEARNERS)
+def test_a_gauge_says_that_nothing_was_held_out_only_where_that_is_known(method: Method) -> None:
+    def told(steps: tuple[int, ...] = (), *, is_over: bool = False) -> set[str]:
+        curves = {"loss": [Point(step, 1.0) for step in steps]} if steps else {}
+        found = judge(method, Evidence({}, curves, is_over))
+        return {one.missing for one in found.gauges if one.missing}
+
+    assert told() == {"Nothing was measured yet."}
+    assert told(is_over=True) == {"Nothing was measured."}
+    # A run whose records are held out in part is evaluated before its first step.
+    (alone,) = told((1, 2))
+    assert alone.startswith("No held-out records. Set “Held out, %” above 0")
+    # One that started from the checkpoint of step 40 may be evaluated later.
+    assert told((41, 42)) == {"Nothing was measured yet."}
+
+
+def test_a_process_model_tells_which_steps_nobody_labelled() -> None:
+    def missing(**curves: list[float]) -> dict[str, str]:
+        found = verdict(Method.PROCESS_REWARD_MODEL, eval__loss=[0.6], loss=[0.6], **curves)
+        return {one.metric: one.missing for one in found.gauges if one.missing}
+
+    assert missing(eval__accuracy=[0.8], eval__accuracy_right=[0.8]) == {
+        "eval/accuracy_wrong": "No held-out step is labelled wrong."
+    }
+    assert missing(eval__accuracy=[0.8], eval__accuracy_wrong=[0.8]) == {
+        "eval/accuracy_right": "No held-out step is labelled right."
+    }
+    assert missing()["eval/accuracy"] == "No held-out step has a label other than .5."
+
+
 def test_overfitting_names_the_step_to_stop_at() -> None:
     found = verdict(Method.SFT, eval__loss=[2.0, 1.2, 1.5])
 
-    assert found.sentence == "The held-out loss has risen since step 10: it trained for too long."
+    assert found.sentence.startswith("The held-out loss has risen since step 10: training went on")
     assert found.best_step == 10
 
 
@@ -159,7 +200,7 @@ def test_an_accuracy_below_chance_is_called_so_in_red(method: Method) -> None:
     )
 
     assert (found.kind, found.level) == (Kind.AT_CHANCE, "bad")
-    assert found.sentence.startswith("Worse than chance: it is right on 20 % of the held-out")
+    assert found.sentence.startswith("Worse than chance: the model is right on 20 % of the held")
     assert (found.gauges[0].level, found.gauges[0].note) == ("bad", "worse than chance")
 
 
@@ -250,7 +291,7 @@ def test_a_reward_model_that_scores_length_is_not_simply_good(shorter: float, le
 
     assert (found.kind, found.level) == (Kind.ABOVE_CHANCE, level)
     but = ", but only on 44 % of those in which the shorter response won" if level == "warn" else ""
-    assert found.sentence == f"It is right on 86 % of the held-out pairs{but}."
+    assert found.sentence == f"The model is right on 86 % of the held-out pairs{but}."
 
 
 def test_the_share_that_scores_length_comes_with_its_interval() -> None:
@@ -291,7 +332,7 @@ def test_a_process_model_that_calls_every_step_right_is_not_good() -> None:
         eval__accuracy_right=[1.0], eval__accuracy_wrong=[0.05],
     )  # fmt: skip
 
-    assert (found.level, found.sentence) == ("warn", "It finds only 5 % of the wrong steps.")
+    assert (found.level, found.sentence) == ("warn", "The model finds only 5 % of the wrong steps.")
 
 
 def test_dpo_that_makes_the_winners_unlikely_is_told() -> None:
@@ -337,7 +378,7 @@ def test_a_win_by_a_learned_reward_is_not_green(kinds: list[str], level: str) ->
     )  # fmt: skip
 
     assert (found.kind, found.level) == (Kind.ABOVE_BASELINE, level)
-    doubt = "The reward that judges is learned and may have trained the model"
+    doubt = "A learned reward judges here, and the model may have been trained on it"
     assert (doubt in found.reason) == (level == "warn")
 
 
@@ -422,6 +463,41 @@ def test_without_a_baseline_an_evaluation_is_a_number() -> None:
     found = verdict(Method.EVALUATE, eval__reward=[1.0])
 
     assert (found.kind, found.level) == (Kind.MEASURED, "none")
+    assert found.reason == "No baseline: set `baseline_model`."
+
+
+@pytest.mark.parametrize(
+    ("method", "key", "metric"),
+    [
+        (Method.EVALUATE, "baseline_model", "eval/win_rate"),
+        (Method.GENERATE, "reference", "kl/exact"),
+    ],
+)
+def test_a_model_to_compare_with_is_missed_only_where_the_config_names_none(
+    method: Method, key: str, metric: str
+) -> None:
+    def missing(config: dict[str, object], *, is_over: bool) -> str:
+        gauges = verdict(method, config=config, is_over=is_over).gauges
+        return next(one.missing for one in gauges if one.metric == metric)
+
+    assert missing({key: {"id": "model_x"}}, is_over=False) == "Nothing was measured yet."
+    assert missing({key: {"id": "model_x"}}, is_over=True) == "Nothing was measured."
+    assert f"set `{key}`" in missing({key: None}, is_over=False)
+
+
+def test_a_baseline_that_could_not_be_compared_is_no_baseline_that_is_missing() -> None:
+    config: dict[str, object] = {"baseline_model": {"id": "model_x"}}
+    found = verdict(Method.EVALUATE, config=config, eval__reward=[1.0])
+
+    assert found.reason == "No pair of responses could be scored."
+
+
+def test_a_win_rate_without_an_interval_is_told_as_a_number() -> None:
+    found = verdict(Method.EVALUATE, config={"split": "train"}, eval__win_rate=[0.61])
+
+    assert found.sentence == (
+        "The win rate on training prompts is 61 %, a tie counting half, without an interval."
+    )
 
 
 def test_responses_that_were_cut_are_no_good_to_rank() -> None:

@@ -1,6 +1,6 @@
 """Each verdict on a policy from the curves that call for it; the training reward never decides."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -89,7 +89,7 @@ def test_the_reader_learns_how_many_prompts_the_interval_is_over() -> None:
     assert found(None).gauges[0].beside == "was 0"
     # Who measures outside may have asked other prompts.
     outside = found(20, "gold/reward")
-    assert "The interval was attached, and its prompts" in outside.reason
+    assert "The interval was attached from outside; Podium does not know" in outside.reason
     assert outside.gauges[0].beside == "was 0"
 
 
@@ -158,6 +158,17 @@ def test_a_run_that_ended_before_its_first_step_is_not_told_to_hold_out_prompts(
 
     assert found.sentence == "Nothing was measured: the run ended before its first step."
     assert found.gauges[0].missing == "Nothing was measured."
+
+
+def test_a_gauge_does_not_miss_held_out_prompts_that_the_snapshot_has() -> None:
+    def missing(curves: Mapping[str, Sequence[Point]], n: int, *, is_over: bool = False) -> str:
+        evidence = Evidence(RULES, curves, is_over, n_heldout=n)
+        return judge(Method.POLICY_GRADIENT, evidence).gauges[0].missing
+
+    assert missing({}, 0) == "Nothing was measured yet."
+    assert missing(HEALTHY, 0).startswith("No held-out prompts: set “Held out, %”")
+    # As of a clone that started from a checkpoint and is evaluated after more steps.
+    assert missing(HEALTHY, 20) == "Nothing was measured yet."
 
 
 def test_later_attempts_are_told_by_step_and_change_no_verdict() -> None:
@@ -411,7 +422,7 @@ def test_equal_rewards_teach_nothing_only_where_a_prompt_is_its_own_baseline() -
 
     assert last("grpo") == ("warn", "the others teach nothing: little is left to learn")
     assert last("reinforce_pp") == (
-        "none", "not judged, because the other responses to a prompt are not its baseline here",
+        "none", "not judged: this estimator does not compare the responses to a prompt",
     )  # fmt: skip
 
 
@@ -500,7 +511,9 @@ def test_the_output_is_told_with_what_it_measured() -> None:
     curves = HEALTHY | evaluated("eval/reward", [0.0, 0.8, 0.75], 0.05)
     found = judge(Method.POLICY_GRADIENT, Evidence(RULES, curves, True, shipped_step=50))
 
-    assert "The output is step 50, held-out reward 0.800 [0.750, 0.850]." in found.reason
+    assert found.reason.endswith(
+        "The output is the model of step 50, held-out reward 0.800 [0.750, 0.850]."
+    )
 
 
 def shipped(step: int, config: dict[str, Any], heldout: Sequence[float]) -> RunVerdict:
@@ -513,14 +526,14 @@ def test_an_output_that_is_not_the_best_reward_says_what_chose_it() -> None:
     found = shipped(50, RULES | {"kl": {"coef": 0.02}}, [0.0, 0.8, 0.85])
 
     assert found.sentence == (
-        "The held-out reward rose from 0 to 0.850; the output, step 50, has 0.800."
+        "The held-out reward rose from 0 to 0.850; the output, the model of step 50, has 0.800."
     )
     assert found.reason.endswith(
-        "The output is step 50, which has the best objective (reward − 0.02 × KL); its held-out "
-        "reward is 0.800 [0.750, 0.850]."
+        "The output is the model of step 50, which has the best objective (reward − 0.02 × KL); "
+        "its held-out reward is 0.800 [0.750, 0.850]."
     )
     assert (found.gauges[0].level, found.gauges[0].note) == (
-        "none", "the best evaluation; the output is step 50",
+        "none", "the best evaluation; the output is the model of step 50",
     )  # fmt: skip
     happened = [(one.step, one.sentence) for one in found.happened]
     assert (100, "Best held-out reward: 0.850 [0.800, 0.900].") in happened
@@ -536,7 +549,9 @@ def test_a_best_evaluation_that_noise_explains_is_not_green() -> None:
     )  # fmt: skip
     assert [one.level for one in found.happened] == ["none"]
     unchanged = shipped(0, RULES, [0.1, 0.1, 0.1])
-    assert unchanged.gauges[0].note == "as in the first evaluation; the output is step 0"
+    assert unchanged.gauges[0].note == (
+        "as in the first evaluation; the output is the model of step 0"
+    )
 
 
 def test_an_output_that_is_the_last_and_best_step_is_green() -> None:
@@ -572,9 +587,10 @@ def test_the_objective_is_named_as_the_trainer_computes_it(
 ) -> None:
     found = shipped(50, RULES | config, [0.0, 0.8, 0.75])
 
-    assert f"The output is step 50, which has the best {objective}; its held" in found.reason
+    output = "The output is the model of step 50"
+    assert f"{output}, which has the best {objective}; its held" in found.reason
     note = found.gauges[0].note
-    assert note == "0.0500 below its best evaluation, at step 50, which is the output"
+    assert note == "0.0500 below its best evaluation, at step 50, whose model is the output"
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1, 1e3])

@@ -10,7 +10,7 @@ from backend.domain.verdict.evidence import (
     Trend,
     first_beyond,
 )
-from backend.domain.verdict.measured import LAST_PART, Judged
+from backend.domain.verdict.measured import LAST_PART, Judged, not_measured
 from backend.domain.verdict.policy.courses import STEADY, course
 from backend.domain.verdict.policy.signs import LEAST_ENTROPY, Signs
 from backend.domain.verdict.words import as_set, percent, shown
@@ -46,10 +46,11 @@ def of(
 
 def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_risen: bool) -> Gauge:
     if not evaluations:
+        holds_nothing_out = bool(signs.evidence.curves) and not signs.evidence.n_heldout
         return Gauge(
             metric=judge,
             value=None,
-            missing=_NO_HELDOUT if signs.evidence.curves else "Nothing was measured.",
+            missing=_NO_HELDOUT if holds_nothing_out else not_measured(signs.evidence),
         )
     last, best = evaluations[-1], max(evaluations, key=lambda one: one.value)
     lows = [one.value if one.low is None else one.low for one in evaluations]
@@ -61,14 +62,14 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_ri
     by = signs.doubtful(judge)
     note = f"the best evaluation{by}" if is_best else ""
     if below > 0:
-        is_output = ", which is the output" if best.step == shipped else ""
+        is_output = ", whose model is the output" if best.step == shipped else ""
         note = f"{shown(below)} below its best evaluation{by}, at step {best.step:,}{is_output}"
     elif is_best and last.value == evaluations[0].value:
         note = f"as in the first evaluation{by}"
     elif is_best and not has_risen:
         note += ", not clearly above the first"
     if is_left:
-        note += f"; the output is step {shipped:,}"
+        note += f"; the output is the model of step {shipped:,}"
     return Gauge(
         metric=judge,
         value=last.value,
@@ -102,7 +103,7 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     limit = signs.kl_limit
     since = None if limit is None else first_beyond(signs.kl_curve, limit)
     level: Level = "none" if limit is None else "good"
-    note = "not judged, because every reward term is a rule"
+    note = "not judged: there is no learned reward and no kl.max"
     if limit is not None:
         note = f"below {as_set(limit)}"
     if limit is not None and signs.kl > limit:
@@ -211,10 +212,7 @@ def _groups(evidence: Evidence) -> Gauge:
 def _taught(evidence: Evidence, teach: float, *, at_first: float) -> Judged:
     """Judge the share of prompts whose responses differ in reward, with a note."""
     if evidence.config.get("estimator") not in GROUPED_ESTIMATORS:
-        return (
-            "none",
-            "not judged, because the other responses to a prompt are not its baseline here",
-        )
+        return "none", "not judged: this estimator does not compare the responses to a prompt"
     if teach < _FEWEST_THAT_TEACH:
         return "warn", "the others teach nothing: little is left to learn"
     return "none" if teach < at_first / 2 else "good", "the others teach nothing"

@@ -319,7 +319,9 @@ class _Policy:
         """What the weights that are the output measured, if those of the last step are not."""
         last, shipped = self.evaluations[-1], self.evidence.shipped_step
         left = [one for one in self.evaluations if one.step == shipped != last.step]
-        return "".join(f"; the output, step {one.step:,}, has {shown(one.value)}" for one in left)
+        return "".join(
+            f"; the output, the model of step {one.step:,}, has {shown(one.value)}" for one in left
+        )
 
     @property
     def _one_seed(self) -> str:
@@ -331,7 +333,10 @@ class _Policy:
         if self.evaluations[0].error is None or self.evaluations[-1].error is None:
             return "The interval comes from the differences between neighbouring evaluations"
         if self.judge != HELD_OUT:
-            return "The interval was attached, and its prompts and samples are not known here"
+            return (
+                "The interval was attached from outside; Podium does not know which prompts and "
+                "samples it covers"
+            )
         n = self.evidence.n_heldout
         prompts = "prompts" if n is None else plural(n, "held-out prompt")
         scored = "the scored responses to " if self._unscored > 0 else ""

@@ -6,7 +6,7 @@ import type { Markers } from "./use-markers";
 
 const NAMES: Readonly<Record<MarkerKind, readonly [string, string]>> = {
   alert: ["Alerts", "Warnings and errors with a step; all are on the Events tab."],
-  note: ["Notes", "Information from the trainer, such as which checkpoint is the output."],
+  note: ["Notes", "Information from the trainer, such as which step's model is the output."],
   resume: ["Resumes", "A new attempt resumed after this step."],
   checkpoint: ["Checkpoints", "Weights and optimizer state were saved after this step."],
   evaluation: [
@@ -33,8 +33,8 @@ export function MarkerLegend({ counts, hidden, toggle }: Markers) {
         </button>
       ))}
       <span className="small faint wide">
-        On a chart, a number counts the markers of one kind at one place; +2 means two more than the
-        sign shows, of several kinds. Click to zoom in.
+        A number counts the markers of one kind that share a place. +2 means two further markers
+        there, and several kinds in all. Click to zoom in.
       </span>
     </div>
   );
