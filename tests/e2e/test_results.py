@@ -40,7 +40,7 @@ def test_an_experiment_shows_what_evaluations_say_of_its_runs(
         expect(page.get_by_role("region", name=name)).to_be_visible()
     by_set = page.get_by_role("region", name="pass@1 by set").get_by_role("columnheader")
     expect(by_set).to_have_text(["Group", "unseen", "word-problems", "Mean"])
-    seen = page.get_by_role("columnheader", name="own pass@16 (chose the checkpoints)")
+    seen = page.get_by_role("columnheader", name="own pass@16 (checkpoints chosen on it)")
     expect(seen).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert barriers(page, axe) == []

@@ -28,7 +28,7 @@ _PASSES = re.compile(r"(?:eval/)?pass@(\d+)")
 _PRICES = (("kl/exact", "kl/response"), ("eval/length", "length/mean"))
 _UNITS = {"score_per_token": "per token", "length": "tokens", "reward": ""}
 _MEAN = "Mean"
-_CHOSE = "held-out prompts that chose the checkpoints"
+_CHOSE = "held-out prompts by which the checkpoints were chosen"
 
 
 @dataclass(frozen=True)

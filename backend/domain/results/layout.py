@@ -37,7 +37,7 @@ def _mark_of(column: ResultsColumn) -> str:
     """What the runs have seen of the prompts of a column; empty for nothing."""
     if column.is_trained:
         return "partly trained on" if column.is_partly else "trained on"
-    return "chose the checkpoints" if column.has_chosen else ""
+    return "checkpoints chosen on it" if column.has_chosen else ""
 
 
 def sentence_of(value: str, *, text: Write, code: Write) -> str:

@@ -116,8 +116,9 @@ def _missing(row: Row, cells: Sequence[ResultsCell | None], columns: Sequence[st
         return ""
     if len(short) == len(columns) and all(missing == n for _, missing in short):
         return f"`{row.name}`"
-    fewest = max(missing for _, missing in short)
-    seeds = f"{fewest} of {n} seeds of " if n > 1 else ""
+    counts = {missing for _, missing in short}
+    most = f"{'up to ' if len(counts) > 1 else ''}{max(counts)}"
+    seeds = f"{most} of {n} seeds of " if n > 1 else ""
     where = "" if len(short) == len(columns) else f" on {', '.join(name for name, _ in short)}"
     return f"{seeds}`{row.name}`{where}"
 

@@ -257,6 +257,18 @@ def test_a_seed_without_an_evaluation_is_said_to_be_missing() -> None:
     assert answer.missing.endswith("1 run has not ended.")
 
 
+def test_the_seeds_that_are_missing_are_the_most_of_the_columns_where_these_differ() -> None:
+    runs = [policy(f"g{n}", n, seed=n) for n in range(3)]
+    found = [
+        evaluation(10, "model_g0", {"eval/pass@1": 0.5, "eval/length": 9.0}),
+        evaluation(11, "model_g1", {"eval/pass@1": 0.5}),
+    ]
+
+    table = table_of(answer_of(runs, found), "score/test")
+
+    assert table.missing == "Not measured: `sft`; up to 2 of 3 seeds of `grpo`."
+
+
 def test_the_best_is_marked_only_where_the_next_is_more_than_chance_away() -> None:
     """Welch: .9 against .5 with deviations of .01 is decided; .9 against .85 +- .1 is not."""
 
@@ -492,12 +504,14 @@ def test_prompts_that_chose_the_checkpoints_are_marked_and_in_no_mean() -> None:
     assert [one.name for one in by_set.columns] == ["aime", "gsm8k", "Mean"]
     scores = [one for one in answer.tables if one.kind == "score"]
     assert [one.set for one in scores] == ["aime", "gsm8k", "chose"]
-    assert scores[2].caption.startswith("On `chose`, held-out prompts that chose the checkpoints: ")
+    assert scores[2].caption.startswith(
+        "On `chose`, held-out prompts by which the checkpoints were chosen: "
+    )
     passes = table_of(answer, "passes")
     marked = {one.name for one in passes.columns if one.has_chosen}
     assert marked == {"chose pass@1", "chose pass@16"}
     assert passes.columns[-1].name in marked
-    assert r"| chose pass@1 \(chose the checkpoints\) |" in markdown_of(answer)
+    assert r"| chose pass@1 \(checkpoints chosen on it\) |" in markdown_of(answer)
     parts = table_of(answer, "breakdown/chose/level").columns
     assert [(one.name, one.has_chosen) for one in parts] == [
         ("2", True), ("3", True), ("Mean", True),

@@ -100,7 +100,7 @@ def test_csv_and_latex_mark_what_chose_the_checkpoints() -> None:
         "test pass@1": ("false", "false"), "test pass@16": ("false", "false"),
         "chose pass@1": ("false", "true"), "chose pass@16": ("false", "true"),
     }  # fmt: skip
-    assert "& chose pass@16 (chose the checkpoints)" in latex_of(made)
+    assert "& chose pass@16 (checkpoints chosen on it)" in latex_of(made)
 
 
 def test_an_iqm_is_called_so_everywhere() -> None:

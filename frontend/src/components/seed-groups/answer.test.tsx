@@ -170,7 +170,7 @@ test("groups that have not come to one end are named with the reason", () => {
   };
 
   expect(said(2)).toContain("B (grpo) is better than A (grpo) by held-out reward.");
-  expect(said(2)).toContain(`C. Not compared yet: ${why}. A group is compared when all its seeds`);
+  expect(said(2)).toContain(`C. Not compared yet: ${why}. A group is compared once all its seeds`);
   expect(said(1)).toContain(
     "Not decided by held-out reward: fewer than two groups can be compared",
   );

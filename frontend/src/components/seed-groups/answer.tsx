@@ -127,9 +127,9 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
         )}
         {[...leftOut(answer, ({ why_open: why }) => why || null)].map(([why, letters]) => (
           <li key={why}>
-            <b>{letters.join(", ")}.</b> Not compared yet: {why}. A group is compared when all its
-            seeds have succeeded and have a value at the same step as other groups that were planned
-            for as many steps. Remove runs that will never get there.
+            <b>{letters.join(", ")}.</b> Not compared yet: {why}. A group is compared once all its
+            seeds have succeeded and have a value at the same step as the other groups with the same
+            planned number of steps. Leave out runs that will never have one.
           </li>
         ))}
         {answer.n_evaluations > 0 && (

@@ -12,5 +12,5 @@ test("a set is marked as trained on, in whole or in part, or not at all", () => 
 });
 
 test("a set that chose the checkpoints is marked, too", () => {
-  expect(setMark([{ ...unseen, has_chosen: true }])).toBe(" (chose the checkpoints)");
+  expect(setMark([{ ...unseen, has_chosen: true }])).toBe(" (checkpoints chosen on it)");
 });

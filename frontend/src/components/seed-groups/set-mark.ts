@@ -11,5 +11,5 @@ export const setMark = (columns: readonly Marked[]): string => {
   if (trained.length > 0) {
     return trained.some((column) => column.is_partly) ? " (partly trained on)" : " (trained on)";
   }
-  return columns.some((column) => column.has_chosen) ? " (chose the checkpoints)" : "";
+  return columns.some((column) => column.has_chosen) ? " (checkpoints chosen on it)" : "";
 };
