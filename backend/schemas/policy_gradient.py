@@ -5,7 +5,7 @@ A variant of `backend.schemas.training.RunConfig`; imports no torch.
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from backend.schemas.references import LanguageModel, Prompts
 from backend.schemas.rewards import ModelReward, Reward
@@ -14,10 +14,12 @@ from backend.schemas.sections import (
     Caution,
     Common,
     EvaluationSets,
+    Optim,
     Rollout,
     Section,
     check_sets,
     when_absent,
+    without,
 )
 from backend.schemas.vocabulary import (
     CRITIC_ESTIMATORS,
@@ -72,8 +74,9 @@ class Kl(Section):
         gt=0,
         le=1e4,
         description="KL limit in nats per response: the run ends at the first evaluation above "
-        "it, and the output is the best evaluation within it; if there is none, the run fails. "
-        "Needs held-out prompts. With coef 0 it is measured at the planned evaluations only.",
+        "it, and the output is the model of the best evaluation within it; if there is none, the "
+        "run fails. Needs held-out prompts. With coef 0 it is measured at the planned evaluations "
+        "only.",
     )
 
 
@@ -173,6 +176,16 @@ class Importance(Section):
     cap: float = Field(2.0, gt=1, le=100, description="Cap of the weight.")
 
 
+# Read so that the refusal can say what to set instead.
+_UNUSED_OPTIM = ("batch_size", "epochs")
+
+
+class PolicyOptim(Optim):
+    """The AdamW optimizer and its learning-rate schedule; the rollout says how large a batch is."""
+
+    model_config = ConfigDict(json_schema_extra=without(*_UNUSED_OPTIM))
+
+
 class PolicyGradientConfig(Common):
     """Sample responses, score them and update the policy; a step is a rollout with its updates."""
 
@@ -189,6 +202,7 @@ class PolicyGradientConfig(Common):
     prompts: Prompts = Field(description="A snapshot of prompts to answer.")
     reward: Reward
     rollout: Rollout = Field(default_factory=Rollout)
+    optim: PolicyOptim = Field(default_factory=PolicyOptim)
     importance: Importance | None = Field(
         default_factory=Importance,
         description="Importance weights for tokens whose sampler differs numerically from the "
@@ -266,8 +280,8 @@ class PolicyGradientConfig(Common):
         ]
         if self.kl.max is not None and self.eval_every == 0:
             message = (
-                "ends the run with its best evaluation within the limit; with eval_every 0 that "
-                "may be the untrained model"
+                "ends the run and keeps the model of the best evaluation within the limit; with "
+                "eval_every 0 that may be the untrained model"
             )
             if self.kl.coef == 0:
                 message = (
@@ -313,7 +327,7 @@ class PolicyGradientConfig(Common):
 
     @model_validator(mode="after")
     def _batch_is_said_by_rollout(self) -> Self:
-        for name in ("batch_size", "epochs"):
+        for name in _UNUSED_OPTIM:
             if getattr(self.optim, name) is not None:
                 raise ValueError(
                     f"optim.{name} is {getattr(self.optim, name)}, but policy_gradient does not "

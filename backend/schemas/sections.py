@@ -136,8 +136,7 @@ class Optim(Section):
         le=65536,
         json_schema_extra=when_absent("16"),
         description="Records per optimizer step (rankings for "
-        f"{in_words(RANKING_METHODS, 'and')}). Not allowed in policy_gradient, which has "
-        "rollout.prompts_per_step and minibatch_size.",
+        f"{in_words(RANKING_METHODS, 'and')}).",
     )
     micro_batch_tokens: int = Field(
         4096,
@@ -158,7 +157,7 @@ class Optim(Section):
         gt=0,
         le=1000,
         json_schema_extra=when_absent("1"),
-        description="Passes over the training records. Not allowed in policy_gradient.",
+        description="Passes over the training records.",
     )
 
     @property

@@ -801,6 +801,17 @@ def test_a_method_that_samples_nothing_says_that_it_logs_no_samples(method: str)
     assert parse_run_config(parsed.model_dump(mode="json")) == parsed
 
 
+def test_the_form_of_a_policy_has_no_batches_of_records() -> None:
+    """The rollout says how many responses there are; configs that were stored are still read."""
+    config = least_config("policy_gradient", lambda _name, _wants: HUB)
+    schema = type(parse_run_config(config)).model_json_schema()
+    stored = config | {"optim": {"lr": 1e-5, "batch_size": None, "epochs": None}}
+
+    assert not {"batch_size", "epochs"} & set(schema["$defs"]["PolicyOptim"]["properties"])
+    assert "Optim" not in schema["$defs"]
+    assert parse_run_config(stored).optim.lr == 1e-5
+
+
 @pytest.mark.parametrize("method", ["generate", "evaluate"])
 def test_a_method_that_trains_nothing_says_what_it_ignores(method: str) -> None:
     """Configs that were stored with such settings are still read."""

@@ -233,8 +233,8 @@ class PolicyGradient:
             self.run.events.alert(
                 "kl_max",
                 f"kl/exact is {values['kl/exact']:.3g} nats per response, above kl.max "
-                f"{self.config.kl.max:g}: the run ends. Its output is the best evaluation within "
-                "kl.max; if there is none, the run fails.",
+                f"{self.config.kl.max:g}: the run ends. Its output is the model of the best "
+                "evaluation within kl.max; if there is none, the run fails.",
             )
         return values
 

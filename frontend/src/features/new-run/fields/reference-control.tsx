@@ -1,4 +1,4 @@
-/** A picker over the models or snapshots that fit; a model may also come from a hub. */
+/** A picker over the models or snapshots that fit; a language model may also come from a hub. */
 import { useState } from "react";
 import { Link } from "react-router";
 
@@ -30,7 +30,8 @@ export function ReferenceControl(props: {
   const hubId = textIn(props.value, "hub_id");
   const id = textIn(props.value, "id") ?? "";
   const chosen = fits.find((one) => one.id === id);
-  const takesHub = isModelKind(wants);
+  // A config from elsewhere may name a hub where none can be used.
+  const takesHub = wants === "causal_lm" || hubId !== null;
   if (fits.length === 0 && hubId === null && id === "") return <NothingFits {...props} />;
   return (
     <>
@@ -44,7 +45,7 @@ export function ReferenceControl(props: {
       >
         <option value="">{props.field.isRequired ? "Choose…" : emptyWord(props.field)}</option>
         <CandidateOptions candidates={fits} id={id} />
-        {takesHub && <option value={HUB}>model from the Hugging Face Hub…</option>}
+        {takesHub && <option value={HUB}>Hugging Face Hub id…</option>}
       </select>
       {hubId !== null && <HubName name={hubId} field={props.field} onChange={props.onChange} />}
       {chosen !== undefined && <Chosen one={chosen} />}
@@ -87,7 +88,7 @@ function HubName(props: {
   return (
     <input
       className="input mono"
-      aria-label={`Name of ${props.field.name} on the hub`}
+      aria-label={`Hugging Face Hub id of ${props.field.name}`}
       placeholder="owner/name"
       spellCheck={false}
       autoFocus
@@ -135,9 +136,9 @@ function NothingFits(props: {
   const base = `/projects/${projectId}`;
   const { wants } = props.field;
   const isModel = isModelKind(wants);
-  // Language models are registered; any other kind only a run of ours makes.
-  const trainer =
-    wants === "causal_lm" ? undefined : methods.find(({ result }) => result === wants);
+  // Language models are registered or come from a hub; any other kind only a run of ours makes.
+  const isLanguageModel = wants === "causal_lm";
+  const trainer = isLanguageModel ? undefined : methods.find(({ result }) => result === wants);
   return (
     <div className="note" id={props.id} tabIndex={-1}>
       <Icon name={isModel ? "models" : "data"} />
@@ -151,11 +152,20 @@ function NothingFits(props: {
               </button>
             ) : (
               <Link to={`${base}/models`}>Register one in Models</Link>
-            )}{" "}
-            or{" "}
-            <button type="button" className="link" onClick={() => props.onChange({ hub_id: "" })}>
-              use one from the Hugging Face Hub
-            </button>
+            )}
+            {isLanguageModel && (
+              <>
+                {" "}
+                or{" "}
+                <button
+                  type="button"
+                  className="link"
+                  onClick={() => props.onChange({ hub_id: "" })}
+                >
+                  use one from the Hugging Face Hub
+                </button>
+              </>
+            )}
             .
           </>
         ) : (
