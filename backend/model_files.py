@@ -22,7 +22,7 @@ from backend.gguf_header import read_gguf
 from backend.schemas.model_folder import pointers, weight_index
 from backend.schemas.model_folder.reward_card import CARD_FILE, HEAD_FILE, SAID_OF
 from backend.schemas.models import ModelFacts, ModelSource
-from backend.schemas.vocabulary import ModelKind
+from backend.schemas.vocabulary import MODEL_KIND_WORDS, ModelKind
 
 MIB = 1 << 20
 LARGEST_JSON = 32 * MIB
@@ -110,22 +110,34 @@ def require_reward_model(source: ModelSource, kind: ModelKind, roots: Sequence[P
     method = SAID_OF.get(kind)
     if method is None:
         return
+    train_one = f"Train one with the method {method}, or register it as a language model (API: "
+    train_one += f"`{ModelKind.CAUSAL_LM}`) to start from it."
     found = _located(source, roots)
-    card = None if found is None else found[0] / CARD_FILE
-    if card is None or not card.is_file():
+    if found is None:
         raise InvalidInput(
-            f"{source.path or source.hub_id} has no {CARD_FILE}; a model of the kind {kind} must "
-            "be the output of a run of Podium",
-            advice=f"Train one with the method {method}, or register it as causal_lm to start "
-            "from its language model.",
+            f"a {MODEL_KIND_WORDS[kind]} cannot come from a hub; found the hub_id {source.hub_id}",
+            advice=train_one,
+        )
+    card = found[0] / CARD_FILE
+    if not card.is_file():
+        raise InvalidInput(
+            f"{source.path} has no {CARD_FILE}; a model of the kind {kind} must be the output of a "
+            "run of Podium",
+            advice=train_one,
         )
     said = _json(card).get("kind")
     if said != method:
         raise InvalidInput(
             f"{CARD_FILE} says that this is the output of {str(said)[:80]}; a model of the kind "
             f"{kind} is the output of {method}",
-            advice="Choose the other kind of reward model.",
+            advice=_registered_as(said) or train_one,
         )
+
+
+def _registered_as(said: object) -> str:
+    """Say what a model is to be registered as by its card; empty for a card that is not known."""
+    kinds = (kind for kind, method in SAID_OF.items() if method == said)
+    return "".join(f"Register it as a {MODEL_KIND_WORDS[one]} (API: `{one}`)." for one in kinds)
 
 
 def _located(source: ModelSource, roots: Sequence[Path]) -> tuple[Path, list[Path]] | None:
@@ -156,7 +168,7 @@ def confined(path: str, roots: Sequence[Path]) -> Path:
     real = Path(path).resolve()
     if not any(real.is_relative_to(root) for root in roots):
         raise InvalidInput(
-            "the path is outside the folders that models may be loaded from",
+            f"{path} is outside the folders that models may be loaded from",
             advice=f"Put the model under {roots[0]} or add its folder to PODIUM_MODEL_ROOTS.",
         )
     # A name that is too long for the disk is none, too; `Path.exists` would raise.
@@ -202,9 +214,11 @@ def weight_files(path: Path, roots: Sequence[Path]) -> list[Path]:
             f"found {len(ggufs)} GGUF files in {path}; expected one",
             advice="Give the path of one of them.",
         )
-    if any(file.suffix in _PICKLES for file in files):
+    pickled = next((file for file in files if file.suffix in _PICKLES), None)
+    if pickled is not None:
         raise InvalidInput(
-            "the weights are pickled, which can run code when they are loaded",
+            f"{pickled.name} is pickled, and loading it can run code; expected *.safetensors or "
+            "one *.gguf file",
             advice="Convert them to safetensors (save_pretrained does).",
         )
     raise InvalidInput(
@@ -363,7 +377,9 @@ def _parsed(text: bytes, name: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{name} cannot be read: {error}") from error
+        raise InvalidInput(
+            f"{name} cannot be read: {error}", advice="Use the file that save_pretrained wrote."
+        ) from error
     if not isinstance(value, dict):
         raise InvalidInput(
             f"{name} must contain a JSON object", advice="Use the file that save_pretrained wrote."

@@ -239,6 +239,15 @@ class ModelKind(StrEnum):
     PROCESS_MODEL = "process_model"
 
 
+MODEL_KIND_WORDS = {
+    ModelKind.CAUSAL_LM: "language model",
+    ModelKind.REWARD_MODEL: "reward model",
+    ModelKind.PROCESS_MODEL: "process reward model",
+}
+# The field of the dialog that freezes a snapshot, as errors name it.
+HELDOUT_FRACTION = "“Held out, %” (API: `heldout_fraction`)"
+
+
 class FinishReason(StrEnum):
     """Why a sampled response ended: an end token or a stop string, or the token limit."""
 

@@ -152,7 +152,7 @@ def test_pickled_weights_are_refused_and_never_loaded(
     (folder / "model.safetensors").unlink()
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Bomb(), protocol=0))
     refused = register(light_service, path=str(folder))
-    assert "pickled" in refused.json()["detail"]
+    assert refused.json()["detail"].startswith("pytorch_model.bin is pickled, and loading it can")
     assert "safetensors" in refused.json()["advice"]
     assert not canary.exists()
 
@@ -255,17 +255,43 @@ def test_a_reward_model_is_the_output_of_a_run(
         body = {"name": "m", "kind": kind, "source": source}
         return light_service.client().post("/models", json=body)
 
-    for source in ({"path": str(folder)}, {"hub_id": "owner/name"}):
+    for source, why in (
+        ({"path": str(folder)}, "has no reward_model.json"),
+        # Nobody has looked at the hub.
+        ({"hub_id": "owner/name"}, "cannot come from a hub; found the hub_id owner/name"),
+    ):
         refused = answer(**source)
         assert refused.status_code == 422, refused.text
-        assert "has no reward_model.json" in refused.text
-        assert f"Train one with the method {method}, or register it as causal_lm" in refused.text
+        assert why in refused.json()["detail"]
+        assert refused.json()["advice"] == (
+            f"Train one with the method {method}, or register it as a language model (API: "
+            "`causal_lm`) to start from it."
+        )
     card = folder / "reward_model.json"
     card.write_text(json.dumps({"kind": "another"}))
     assert "says that this is the output of another" in answer(path=str(folder)).text
     card.write_text(json.dumps({"kind": method, "format": 1}))
     assert answer(path=str(folder)).status_code == 201
     assert "outside the folders" in answer(path="/etc").text
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "advice"),
+    [
+        ("reward_model", "process_reward_model", "a process reward model (API: `process_model`)."),
+        ("process_model", "reward_model", "a reward model (API: `reward_model`)."),
+    ],
+)
+def test_a_reward_model_of_the_other_kind_is_told_what_it_is(
+    light_service: Service, folder: Path, kind: str, said: str, advice: str
+) -> None:
+    (folder / "reward_model.json").write_text(json.dumps({"kind": said, "format": 1}))
+    body = {"name": "m", "kind": kind, "source": {"path": str(folder)}}
+
+    refused = light_service.client().post("/models", json=body)
+
+    assert refused.status_code == 422
+    assert refused.json()["advice"] == f"Register it as {advice}"
 
 
 def test_other_roots_can_be_named(tmp_path: Path) -> None:

@@ -20,16 +20,17 @@ from backend.schemas.references import Pointer, Reference, pointers
 from backend.schemas.runs import ConfigProblem, ValidationAnswer
 from backend.schemas.sections import HasSets, HasSplit, Sampler
 from backend.schemas.training import SHORTER, RunConfig, longest_sequence, parse_run_config
-from backend.schemas.vocabulary import ModelKind, SnapshotKind, Split
+from backend.schemas.vocabulary import (
+    HELDOUT_FRACTION,
+    MODEL_KIND_WORDS,
+    ModelKind,
+    SnapshotKind,
+    Split,
+)
 from backend.store.runs import checkpoints, runs
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 
-_KIND_WORDS = {
-    ModelKind.CAUSAL_LM: "language model",
-    ModelKind.REWARD_MODEL: "reward model",
-    ModelKind.PROCESS_MODEL: "process reward model",
-}
 _MISSING = "Choose an existing one (GET /{list} lists them), or create it first."
 
 
@@ -148,7 +149,7 @@ def _check_pointer(
     elif pointer.reference.id is not None:
         _check_model(session, caller, pointer, found, holds_models=holds_models)
     elif pointer.wants.kind in (ModelKind.REWARD_MODEL, ModelKind.PROCESS_MODEL):
-        wanted = _KIND_WORDS[ModelKind(pointer.wants.kind)]
+        wanted = MODEL_KIND_WORDS[ModelKind(pointer.wants.kind)]
         found.add(
             pointer.path,
             f"a {wanted} cannot come from a hub; found the hub_id {pointer.reference.hub_id}",
@@ -195,9 +196,9 @@ def _check_contents(path: str, snapshot: Snapshot, config: RunConfig, found: _Fi
     where = "" if side == "all" else f" in its {side} split"
     advice = {
         SnapshotKind.PREFERENCES: "Rank some comparisons into at least two tiers",
-        SnapshotKind.DEMONSTRATIONS: "Import demonstrations or lower the held-out fraction",
-        SnapshotKind.SOLUTIONS: "Import solutions or lower the held-out fraction",
-        SnapshotKind.PROMPTS: "Import prompts or change the held-out fraction",
+        SnapshotKind.DEMONSTRATIONS: f"Import demonstrations, or lower {HELDOUT_FRACTION}",
+        SnapshotKind.SOLUTIONS: f"Import solutions, or lower {HELDOUT_FRACTION}",
+        SnapshotKind.PROMPTS: f"Import prompts, or change {HELDOUT_FRACTION}",
     }[SnapshotKind(snapshot.kind)] + ", then freeze a new snapshot."
     if isinstance(_holder(config, path), HasSplit) and side != "all":
         advice += " Or set split to another value."
@@ -217,13 +218,13 @@ def _check_heldout(snapshot: Snapshot, config: RunConfig, found: _Findings) -> N
         found.add(
             "kl.max",
             f"kl.max is measured on held-out prompts, but {none}",
-            "Freeze a snapshot with a held-out fraction, or leave kl.max out.",
+            f"Freeze a snapshot with {HELDOUT_FRACTION} above 0, or leave kl.max out.",
         )
     elif config.eval_every > 0 and not has_sets:
         found.add(
             "eval_every",
             f"eval_every is {config.eval_every}, but {none}, so nothing is evaluated",
-            "Freeze a snapshot with a held-out fraction, or set eval_every to 0.",
+            f"Freeze a snapshot with {HELDOUT_FRACTION} above 0, or set eval_every to 0.",
             level="warning",
         )
 
@@ -258,10 +259,11 @@ def _check_model(
         found.add(path, f"model {reference.id} does not exist, or you cannot see it", advice)
         return
     if not wants.fits(model.kind):
-        wanted = _KIND_WORDS[ModelKind(wants.kind)]
+        wanted = MODEL_KIND_WORDS[ModelKind(wants.kind)]
         found.add(
             path,
-            f"model {model.name!r} is a {_KIND_WORDS[ModelKind(model.kind)]}; expected a {wanted}",
+            f"model {model.name!r} is a {MODEL_KIND_WORDS[ModelKind(model.kind)]}; expected a "
+            f"{wanted}",
             f"Choose a {wanted}.",
         )
         return

@@ -5,11 +5,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 
-import { modelsKey, modelsOf, MOST_LISTED, registerModel } from "@/api/models";
+import { modelsOf, MOST_LISTED } from "@/api/models";
 import type { Model } from "@/api/types";
-import { CreateForm, NameField } from "@/components/form/create-form";
 import { Icon } from "@/components/icons";
-import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
@@ -19,71 +17,7 @@ import { PageTitle } from "@/components/page-title";
 import { bytes, parameters } from "@/lib/format";
 import { useProjectId } from "@/lib/address/use-project";
 
-type SourceKind = "path" | "hub_id";
-
-function RegisterDialog({ projectId, onClose }: { projectId: string; onClose: () => void }) {
-  const [name, setName] = useState("");
-  const [kind, setKind] = useState<Model["kind"]>("causal_lm");
-  const [sourceKind, setSourceKind] = useState<SourceKind>("path");
-  const [place, setPlace] = useState("");
-  const register = () =>
-    registerModel({
-      name: name.trim(),
-      kind,
-      source: sourceKind === "path" ? { path: place.trim() } : { hub_id: place.trim() },
-      project_id: projectId,
-    });
-  return (
-    <CreateForm
-      notDone="The model was not registered."
-      create={register}
-      list={modelsKey}
-      verb="Register"
-      verbWhileSending="Reading the files…"
-      isComplete={name.trim() !== "" && place.trim() !== ""}
-      dialog={{ title: "Register a model", onClose }}
-    >
-      <NameField value={name} onChange={setName} />
-      <div className="field">
-        <span className="label">Kind</span>
-        <Segmented
-          label="Kind"
-          value={kind}
-          options={[
-            ["causal_lm", "Language model"],
-            ["reward_model", "Reward model"],
-          ]}
-          onChange={setKind}
-        />
-      </div>
-      <div className="field">
-        <span className="label">Source</span>
-        <Segmented
-          label="Source"
-          value={sourceKind}
-          options={[
-            ["path", "Folder or GGUF file"],
-            ["hub_id", "Hub id"],
-          ]}
-          onChange={setSourceKind}
-        />
-        <input
-          className="input mono"
-          aria-label={sourceKind === "path" ? "Path" : "Hub id"}
-          required
-          value={place}
-          placeholder={sourceKind === "path" ? "/data/models/smollm2" : "owner/name"}
-          onChange={(event) => setPlace(event.target.value)}
-        />
-        <span className="hint">
-          {sourceKind === "path"
-            ? "A path on the machine that runs the API, inside the data directory or a folder of PODIUM_MODEL_ROOTS."
-            : "The worker downloads the model from the Hugging Face Hub when a run needs it. Only safetensors weights are accepted."}
-        </span>
-      </div>
-    </CreateForm>
-  );
-}
+import { RegisterDialog } from "./register-dialog";
 
 function Row({ model, projectId }: { model: Model; projectId: string }) {
   const { facts } = model;
@@ -163,7 +97,7 @@ export function ModelsPage() {
                 empty={
                   <Empty icon="models" title="No models yet" actions={register}>
                     {mayChange
-                      ? "Register the model you want to improve: a folder with safetensors, a GGUF file, or an id on the Hugging Face Hub."
+                      ? "Register the model you want to improve: a folder with safetensors, a GGUF file, or a Hugging Face Hub id."
                       : "Models appear here when a researcher of this project registers them and when runs have trained them."}
                   </Empty>
                 }
