@@ -74,7 +74,7 @@ function Annotators({ found }: { found: Agreement }) {
         one in twenty is marked. An interval needs at least 20 comparisons. It says what further
         comparisons by the same annotators would show, not what other annotators would say.
         {found.everybody.reward_accuracy.value !== null &&
-          " The reward model is the one that scored both responses in their run, the first among its reward terms."}
+          " “Reward model agrees” is about the reward model of the run that sampled both responses; if that run had several, the first."}
       </p>
       <FactsTable label="Name" rows={rows.length > 1 ? [total, ...rows] : rows} />
     </section>

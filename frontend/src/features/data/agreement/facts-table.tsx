@@ -39,7 +39,7 @@ function AgreementCell({ agreement }: { agreement: Facts["agreement"] }) {
 function ShareCell({ share }: { share: Facts["first_shown"] }) {
   if (share.value === null)
     return (
-      <td className="num faint" title="No comparisons yet.">
+      <td className="num faint" title="No judgment here can show this yet.">
         n/a
       </td>
     );
