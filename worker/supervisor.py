@@ -48,6 +48,7 @@ _LONGEST_TICK_S = 0.25
 # How often a trainer is started for which the machine has no process, memory or descriptor: for
 # about a minute, in which another run would fare no better here.
 _START_TRIES = 12
+_READ_LOGS = "Read the log of the run and of its worker, then retry the run."
 
 
 class Supervisor:
@@ -341,7 +342,7 @@ class Supervisor:
             else:
                 intake.bring(cancellation, partial(self._this_worker.write, move))
         except ServiceError as error:
-            advice = error.advice or "Read the log, then retry."
+            advice = error.advice or _READ_LOGS
             raise RunFailed(Failure(FailureCause.OUTPUT, error.detail, advice)) from error
         if self._own_reason == StopReason.DRAIN:
             self._this_worker.wake(self._claim.run_id)

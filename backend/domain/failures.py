@@ -19,7 +19,7 @@ from backend.schemas.vocabulary import FailureCause
 C = FailureCause
 
 SENTENCES: dict[FailureCause, str] = {
-    C.OUT_OF_MEMORY: "It ran out of memory.",
+    C.OUT_OF_MEMORY: "The trainer ran out of memory.",
     C.NON_FINITE_LOSS: "The loss, a gradient or the logits became NaN or infinite.",
     C.CONFIG: "The config is not valid for this run.",
     C.DATA: "The data cannot be used as it is.",
@@ -41,7 +41,7 @@ _READING_PHASES = frozenset({"reward", "logprob", "reference", "evaluation"})
 # The trainer's own sampler decodes so many responses together, however many a step has
 # (`worker.trainer.sampling.decoding.MAX_ROWS`).
 _ROWS = 128
-_OTHER_MODEL = "Use another model: its weights give NaN or infinite logits in fp32."
+_OTHER_MODEL = "The weights of this model give NaN or infinite logits in fp32. Use another model."
 # One record has about so many tokens: fewer of them in a pass make no sense.
 _LEAST_TOKENS = 256
 
@@ -171,8 +171,8 @@ def _gentler(config: Mapping[str, Any]) -> Advice:
 
 
 def _finer(precision: str) -> Advice:
-    text = f"Set precision from {precision} to fp32. If that does not help, use another model: "
-    return Advice(f"{text}its weights give NaN or infinite logits.", {"precision": "fp32"})
+    text = f"Set precision from {precision} to fp32. If that does not help, the weights themselves "
+    return Advice(f"{text}give NaN or infinite logits: use another model.", {"precision": "fp32"})
 
 
 def _longer(config: Mapping[str, Any], facts: Facts) -> Advice | None:
@@ -210,8 +210,8 @@ def _more_disk(config: Mapping[str, Any], facts: Facts) -> Advice | None:
     if facts.checkpoint_bytes:
         text += f", and a checkpoint takes {gb(facts.checkpoint_bytes)}"
     text += (
-        ". Free space (`podium prune` helps) or, if the run directory is not writable, make it "
-        "so; then retry the run."
+        ". Free space (`podium prune` helps), or make the run directory writable; then retry the "
+        "run."
     )
     kept = None if config.get("method") in SAMPLERS else _number(config, "max_checkpoints")
     if kept is not None and kept > 1:

@@ -61,8 +61,8 @@ _SENTENCES = {
         "train write a checkpoint first."
     ),
     S.SILENT: (
-        "No heartbeat for at least three intervals. If it stays silent, other workers take over "
-        "its runs."
+        "At least three heartbeats in a row are missing (PODIUM_BEAT_S is the time between two). "
+        "If it stays silent, other workers take over its runs."
     ),
     S.LOST: (
         "Its heartbeats stopped without a shutdown, so its runs were taken from it. Check its log "

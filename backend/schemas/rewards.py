@@ -222,7 +222,7 @@ class KnightsReward(RewardTerm):
 
 
 class MathReward(RewardTerm):
-    """1 if the answer in the response is the prompt's reference, however it is written, else 0."""
+    """1 if the answer is the prompt's ground truth (`reference`), however it is written, else 0."""
 
     needs_reference: ClassVar[bool] = True
     is_share: ClassVar[bool] = True
@@ -241,7 +241,7 @@ class MathReward(RewardTerm):
         0.0,
         ge=0,
         le=0.1,
-        description="Numbers may differ by this share of the reference; 0 = exactly equal.",
+        description="Numbers may differ by this share of the ground truth; 0 = exactly equal.",
     )
 
 
@@ -281,7 +281,7 @@ class FormatReward(RewardTerm):
 
 
 class SetMatchReward(RewardTerm):
-    """How far the items listed match those of the reference; a response passes at score 1."""
+    """How far the list matches the ground truth (`reference`); a response passes at score 1."""
 
     needs_reference: ClassVar[bool] = True
     is_share: ClassVar[bool] = True
@@ -290,7 +290,7 @@ class SetMatchReward(RewardTerm):
     score: Literal["f1", "recall", "exact"] = Field(
         "f1",
         description="f1 = the harmonic mean of recall and precision; recall = the share of the "
-        "reference that is listed; exact = 1 or 0.",
+        "ground truth that is listed; exact = 1 or 0.",
     )
     is_ordered: bool = Field(
         False, description="Order matters: only the longest common subsequence counts."

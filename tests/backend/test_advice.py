@@ -188,7 +188,7 @@ def test_a_full_disk_is_told_in_gigabytes() -> None:
     assert "12.0 MB are free" in advice.text
     assert "a checkpoint takes 4.3 GB" in advice.text
     assert "max_checkpoints 2 instead of 3" in advice.text
-    assert "if the run directory is not writable, make it so" in advice.text
+    assert "or make the run directory writable" in advice.text
 
 
 def test_a_sampler_without_checkpoints_is_not_told_to_keep_fewer() -> None:
@@ -217,13 +217,15 @@ def test_a_sampler_whose_logits_are_not_finite_is_not_told_to_learn_more_slowly(
 
     assert advice is not None
     assert advice.text == (
-        "Set precision from auto to fp32. If that does not help, use another model: its weights "
-        "give NaN or infinite logits."
+        "Set precision from auto to fp32. If that does not help, the weights themselves give NaN "
+        "or infinite logits: use another model."
     )
     assert advice.changes == {"precision": "fp32"}
     exact = advise(C.NON_FINITE_LOSS, POLICY | {"method": "generate", "precision": "fp32"}, Facts())
     assert exact is not None
-    assert exact.text == "Use another model: its weights give NaN or infinite logits in fp32."
+    assert exact.text == (
+        "The weights of this model give NaN or infinite logits in fp32. Use another model."
+    )
     assert exact.changes == {}
 
 

@@ -33,7 +33,7 @@ def test_a_failed_run_says_why_what_to_do_and_goes_on_from_its_checkpoint(
     page = open_page(f"/projects/{project}/runs/{run}")
 
     panel = page.get_by_role("region", name="Why the run ended")
-    expect(panel.get_by_role("heading", name="It ran out of memory.")).to_be_visible()
+    expect(panel.get_by_role("heading", name="The trainer ran out of memory.")).to_be_visible()
     expect(panel).to_contain_text("Lower optim.micro_batch_tokens from 4096 to 2048.")
     expect(panel).to_contain_text("peak memory")
     panel.locator("summary").first.press("Enter")
@@ -45,7 +45,7 @@ def test_a_failed_run_says_why_what_to_do_and_goes_on_from_its_checkpoint(
     expect(page.get_by_text("succeeded", exact=True)).to_be_visible()
     expect(panel).to_have_count(0)
     page.get_by_text("1 earlier attempt failed or crashed").click()
-    expect(page.locator(".earlier")).to_contain_text("It ran out of memory.")
+    expect(page.locator(".earlier")).to_contain_text("The trainer ran out of memory.")
     starts = workshop.get(f"/runs/{run}/events", type="start")["items"]
     assert [event["data"]["step"] for event in starts][-2:] == [0, 60]
     expect(page.locator(".run-head")).to_contain_text(

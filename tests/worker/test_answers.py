@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import event, select
 
 from backend.artifacts import ArtifactStore
+from backend.schemas.numbers import gb
 from backend.schemas.records import EvaluatedRecord, GeneratedRecord
 from backend.schemas.vocabulary import FinishReason
 from backend.store.runs import outputs, supervision
@@ -95,7 +96,7 @@ def test_one_that_is_too_large_stays_with_the_worker_and_the_numbers_come_home(
     assert floor.run(claim.run_id).summary == {"eval/reward": 0.5}
     (alert,) = floor.events(claim.run_id, "alert")
     assert alert.data["rule"] == "answers_not_kept"
-    assert f"has {size_bytes} bytes, the limit is {size_bytes - 1}" in alert.data["message"]
+    assert f"has {gb(size_bytes)}; at most {gb(size_bytes - 1)} are" in alert.data["message"]
 
 
 def test_an_attempt_that_was_given_up_leaves_its_successor_a_whole_file(

@@ -96,10 +96,7 @@ def test_a_code_that_means_nothing_is_told_so() -> None:
     reading = read_end(Ended(77), report(77), None, "")
 
     assert reading.failure is not None
-    assert (
-        reading.failure.message
-        == "The trainer ended with exit code 77, which is not one of the trainer's."
-    )
+    assert reading.failure.message == "The trainer ended with exit code 77; expected 0 to 6."
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,10 @@ def test_a_line_that_the_store_refuses_takes_no_other_with_it(
         assert_whole(floor, one)
     alerts = {one: floor.events(one.claim.run_id, "alert") for one in (first, poisoned, last)}
     assert [len(told) for told in alerts.values()] == [0, 1, 0]
-    assert "could not be stored" in alerts[poisoned][0].data["message"]
+    assert alerts[poisoned][0].data["message"] == (
+        "A metric line of events.jsonl was left out: the database refused its values "
+        "(IntegrityError)."
+    )
 
 
 def test_what_the_database_undid_for_all_is_stored_once_by_the_next_try(

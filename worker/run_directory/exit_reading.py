@@ -135,10 +135,10 @@ def _crash(ended: Ended, report: ExitReport | None, log_tail: str) -> Failure:
         failure = _unasked(ended.code)
     elif report is not None:
         failure = _unexplained(
-            f"ended with exit code {ended.code}, but its exit.json says {report.code}"
+            f"ended with exit code {ended.code}, but its report (exit.json) says {report.code}"
         )
     else:
-        failure = _unexplained(f"ended with exit code {ended.code} and left no exit.json")
+        failure = _unexplained(f"ended with exit code {ended.code} and wrote no report (exit.json)")
     if _NO_MEMORY.search(log_tail):
         failure = replace(failure, cause=FailureCause.OUT_OF_MEMORY)
     return replace(failure, message=f"{failure.message}\n{log_tail}".strip())
@@ -151,7 +151,7 @@ def _unasked(code: int) -> Failure:
             "The trainer was asked to stop by a signal that Podium did not send.",
             "Find out what ends processes on the worker's machine.",
         )
-    return _unexplained(f"ended with exit code {code}, which is not one of the trainer's")
+    return _unexplained(f"ended with exit code {code}; expected 0 to {ExitCode.DISK}")
 
 
 def _unexplained(how: str) -> Failure:

@@ -23,6 +23,7 @@ from backend.machine.wall_clock import now
 from backend.model_files import content_sha256, read_facts, weight_files
 from backend.schemas.methods import METHODS
 from backend.schemas.models import ModelFacts
+from backend.schemas.numbers import gb
 from backend.schemas.records import EvaluatedRecord, GeneratedRecord
 from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import FailureCause, ModelKind, Records
@@ -196,9 +197,9 @@ class Intake:
         size_bytes = path.stat().st_size
         if size_bytes > _LARGEST_ANSWERS_BYTES:
             self._alert = (
-                f"The answers are not in the artifact store: responses.jsonl has {size_bytes} "
-                f"bytes, the limit is {_LARGEST_ANSWERS_BYTES}. It stays in the run directory of "
-                "the worker. Sample fewer prompts in a run."
+                "The answers are not in the artifact store: responses.jsonl has "
+                f"{gb(size_bytes)}; at most {gb(_LARGEST_ANSWERS_BYTES)} are stored. It stays in "
+                "the run directory of the worker. Sample fewer prompts in a run."
             )
             return []
         key = f"runs/{self._run.id}/answers-{self._run.attempt}"

@@ -201,8 +201,13 @@ class Relay:
                     events.append(session, run.id, told, at=now())
             except OUTAGES:
                 raise
-            except (DataError, IntegrityError, ProgrammingError, StatementError, ValueError):
-                message = f"A {line.type} line could not be stored and was left out."
+            except (
+                DataError, IntegrityError, ProgrammingError, StatementError, ValueError
+            ) as refused:  # fmt: skip
+                message = (
+                    f"A {line.type} line of events.jsonl was left out: the database refused its "
+                    f"values ({type(refused).__name__})."
+                )
                 alert = AlertLine(level="warning", rule="event_line", message=message)
                 events.append(session, run.id, self._warnings([alert]), at=now())
         self._end_batch(session, run, batch, printed, [])

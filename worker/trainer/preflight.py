@@ -47,9 +47,9 @@ def _check_window(path: str, reference: Reference, longest: int) -> None:
     change = files.length_of_change(reference)
     if change is not None and longest > change:
         raise ConfigError(
-            f"{path}: beyond {change} tokens the model takes other angles for every position "
-            "(LongRoPE), also for the shorter responses that are computed beside a longer one, but "
-            f"a prompt with its response may need {longest}",
+            f"{path}: a prompt with its response may need {longest} tokens, but beyond {change} "
+            "the model changes the angles of all positions (LongRoPE), also for shorter responses "
+            "computed beside a longer one",
             SHORTER,
         )
 

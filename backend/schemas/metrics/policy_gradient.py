@@ -66,7 +66,7 @@ _EVALUATION = (
     Metric(
         name="eval/truncated_fraction",
         group=Group.EVALUATION,
-        title="Held-out responses cut",
+        title="Truncated held-out responses",
         what="Share of the held-out responses that the token limit cut.",
         unit="share",
         healthy="Steady and near 0.",

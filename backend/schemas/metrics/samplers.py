@@ -25,8 +25,8 @@ TERM_COVERAGE = Metric(
     what="Share of the responses that the reward term could score; only for terms that judge "
     "correctness or that could not score some.",
     unit="share",
-    healthy="1; below 1 the term itself failed (time limit, missing reference, error): the samples "
-    "say why.",
+    healthy="1; below 1 the term itself failed (time limit, missing ground truth, error): the "
+    "samples say why.",
     direction="higher",
     is_evaluation=True,
     has_interval=True,

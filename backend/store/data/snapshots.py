@@ -19,7 +19,7 @@ from backend.errors import Conflict, InvalidInput, NotFound
 from backend.plural import plural
 from backend.schemas.data import SnapshotAnswer, SnapshotBody, SnapshotLineAnswer
 from backend.schemas.paging import Listing
-from backend.schemas.vocabulary import Aggregation, SnapshotKind, Split
+from backend.schemas.vocabulary import HELDOUT_FRACTION, Aggregation, SnapshotKind, Split
 from backend.store.data.freezing import FrozenLine
 from backend.store.ids import new_id
 from backend.store.jobs import UNFINISHED
@@ -280,7 +280,7 @@ class Tally:
         if self.counts[Split.TRAIN]["pairs"] == 0:
             raise InvalidInput(
                 "all pairs would be held out, and none would be left to train on",
-                advice="Use a smaller held-out fraction or another seed, or rank more prompts.",
+                advice=f"Lower {HELDOUT_FRACTION}, take another seed, or rank more prompts.",
             )
 
 

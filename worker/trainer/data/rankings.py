@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.records import PreferenceRecord
 from backend.schemas.references import Reference
-from backend.schemas.vocabulary import Split, Verdict
+from backend.schemas.vocabulary import HELDOUT_FRACTION, Split, Verdict
 from worker.trainer.data.token_ids import ResponseReader
 from worker.trainer.data.tokens import (
     Tokens,
@@ -69,7 +69,7 @@ def read_rankings(
         raise DataError(
             "no judgment in the train split ranks at least two responses (0 of "
             f"{sum(record.split == Split.TRAIN for record in records)})",
-            "Rank more comparisons, or freeze a snapshot with a smaller held-out fraction.",
+            f"Rank more comparisons, or freeze a snapshot with a lower {HELDOUT_FRACTION}.",
         )
     return sides[Split.TRAIN], sides[Split.HELDOUT]
 

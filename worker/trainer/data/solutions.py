@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.records import SolutionRecord
 from backend.schemas.training import ProcessRewardModelConfig
-from backend.schemas.vocabulary import Split
+from backend.schemas.vocabulary import HELDOUT_FRACTION, Split
 from worker.trainer.data.ends import closing_id
 from worker.trainer.data.tokens import (
     Tokens,
@@ -86,7 +86,7 @@ def read_solutions(
     if not sides[Split.TRAIN]:
         raise DataError(
             f"no solution is in the train split (0 of {len(records)})",
-            "Freeze a snapshot with a smaller held-out fraction, or import more solutions.",
+            f"Freeze a snapshot with a lower {HELDOUT_FRACTION}, or import more solutions.",
         )
     return sides[Split.TRAIN], sides[Split.HELDOUT]
 

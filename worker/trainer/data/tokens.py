@@ -88,8 +88,7 @@ def read_records(
                 where = ".".join(str(part) for part in first["loc"])
                 raise DataError(
                     f"{path.name}, line {number}: {where}: {first['msg']}",
-                    f"Each line must be a {kind.__name__} as backend/schemas/records.py defines "
-                    "it.",
+                    "Freeze the snapshot again; from a shell, correct this line.",
                 ) from error
     return records
 

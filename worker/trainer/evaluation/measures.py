@@ -86,8 +86,8 @@ def broken_down(rows: Sequence[Row], key: str, prefix: str = "eval/") -> dict[st
             parts[_text(row.metadata[key])].append(row)
     if len(parts) > MOST_VALUES:
         raise TooManyValues(
-            f"found {len(parts)} values of {key}; expected at most {MOST_VALUES}, one for each "
-            "part of the prompts"
+            f"the prompts' metadata has {len(parts)} values of `{key}`; a breakdown may have "
+            f"{MOST_VALUES}, so this one is left out. Choose another key in `breakdown`."
         )
     written = _told_apart(parts)
     return {

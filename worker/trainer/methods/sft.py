@@ -12,7 +12,7 @@ from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.records import DemonstrationRecord
 from backend.schemas.training import SftConfig
-from backend.schemas.vocabulary import Split
+from backend.schemas.vocabulary import HELDOUT_FRACTION, Split
 from worker.trainer import precision, random_streams
 from worker.trainer.data.ends import closing_id
 from worker.trainer.data.token_ids import ResponseReader, response_of
@@ -139,7 +139,7 @@ def _read(
     if not sides[Split.TRAIN]:
         raise DataError(
             f"no demonstration is in the train split (0 of {len(records)})",
-            "Freeze a snapshot with a smaller held-out fraction, or import more demonstrations.",
+            f"Freeze a snapshot with a lower {HELDOUT_FRACTION}, or import more demonstrations.",
         )
     return sides[Split.TRAIN], sides[Split.HELDOUT]
 

@@ -87,7 +87,10 @@ def grade_of(found: Found) -> Grade:
     said: dict[str, Any] = found.value if isinstance(found.value, dict) else {"score": found.value}
     score, passed = _number(said.get("score")), said.get("passed")
     if score is None or not isinstance(passed, bool | None):
-        why = f"the function said {found.value!r}"[:120] + "; expected a number or score and passed"
+        why = f"the function returned {found.value!r}"[:120] + (
+            "; expected a number, or an object with a number as `score` and optionally true or "
+            "false as `passed`"
+        )
         return _Failure(math.nan, why=why)
     return Grade(score, passed, str(said.get("why", ""))[:200])
 

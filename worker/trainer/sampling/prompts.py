@@ -15,6 +15,7 @@ from backend.schemas.records import PromptRecord
 from backend.schemas.references import Reference
 from backend.schemas.rewards import RewardTerm
 from backend.schemas.sections import Rollout
+from backend.schemas.vocabulary import HELDOUT_FRACTION
 from worker.trainer.data.tokens import Tokens, check_ids, read_records, render_prompt, text_of
 from worker.trainer.errors import DataError
 from worker.trainer.models.tokenizer import end_ids, number_of_ids
@@ -93,12 +94,12 @@ def read_both_splits(
     if not train:
         raise DataError(
             "the snapshot has no prompts in its train split",
-            "Freeze a snapshot with a smaller held-out fraction.",
+            f"Freeze a snapshot with a lower {HELDOUT_FRACTION}.",
         )
     if config.kl.max is not None and not heldout:
         raise DataError(
             "kl.max is measured on held-out prompts, and the snapshot has none",
-            "Freeze a snapshot with a held-out fraction, or leave kl.max out.",
+            f"Freeze a snapshot with {HELDOUT_FRACTION} above 0, or leave kl.max out.",
         )
     return train, heldout
 
@@ -106,7 +107,7 @@ def read_both_splits(
 def require_references(
     run: Run, prompts: Sequence[Prompt], terms: Sequence[RewardTerm], *, of: str = ""
 ) -> None:
-    """Tell of prompts without the reference that a reward term compares with.
+    """Tell of prompts without the ground truth that a reward term compares with.
 
     `of` says in sentences whose they are. Raises DataError if no prompt has one.
     """
@@ -118,8 +119,8 @@ def require_references(
     kind = type(comparing).model_fields["kind"].default
     if n_without == len(prompts):
         raise DataError(
-            f"the reward term {kind} compares responses with the reference of their prompt, and "
-            f"no prompt{of} has one (0 of {len(prompts)})",
+            f"the reward term {kind} compares responses with the ground truth of their prompt "
+            f"(`reference`), and no prompt{of} has one (0 of {len(prompts)})",
             "Import the prompts with `reference` into a new project, or use another reward term"
             f"{', or leave the set out' if of else ''}.",
         )
