@@ -218,7 +218,7 @@ def _is_agreed(question: str) -> bool:
 
 
 def run_audit(settings: Settings, options: argparse.Namespace) -> int:
-    """Check that the log of changes is what was written, or copy it into a file."""
+    """Verify the audit log against the kept hashes, or export it to a file."""
     from backend.ops import audit
 
     _require_current(settings)
@@ -301,7 +301,9 @@ def _parser() -> argparse.ArgumentParser:
     pruned = add("prune", run_prune, migration, "backend.ops.prune")
     pruned.add_argument("--yes", action="store_true", help="delete without asking")
     log = add("audit", run_audit, migration, "backend.ops.audit")
-    log.add_argument("what", choices=["verify", "export"])
+    log.add_argument(
+        "what", choices=["verify", "export"], help="verify: check it; export: write it to a file"
+    )
     log.add_argument(
         "file",
         nargs="?",

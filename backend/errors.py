@@ -63,6 +63,12 @@ class InvalidRun(InvalidInput):
     title = "Invalid run"
 
 
+_FILTER_HELP = (
+    "Press ? on the Runs page for help. docs/filters.md in Podium's source folder has the whole "
+    "language."
+)
+
+
 class InvalidFilter(InvalidInput):
     """A filter that cannot be read: where, what was found there and what was expected."""
 
@@ -77,7 +83,7 @@ class InvalidFilter(InvalidInput):
         """
         super().__init__(
             f"at character {at + 1} of the filter there is {found}; expected {expected}",
-            advice=advice or "docs/filters.md describes the language.",
+            advice=advice or _FILTER_HELP,
             position=at,
             length=length,
             found=found,

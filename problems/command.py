@@ -50,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     make.add_argument(
         "--count",
         type=int,
-        help=f"problems of each level; default: {_MEAN_COUNT}, and the other levels make up for "
-        "one that has fewer",
+        help=f"problems per level; default: {_MEAN_COUNT} on average (where a level has fewer, the "
+        "others get more)",
     )
     make.add_argument("--seed", type=int, default=0, help="default: 0")
     read = deeds.add_parser(

@@ -19,7 +19,7 @@ FilterQuery = Annotated[
     Query(
         max_length=4 * LONGEST_FILTER,
         description="Which runs, such as `state:succeeded metric.eval/reward>0.5`; "
-        "docs/filters.md describes the language.",
+        "docs/filters.md in Podium's source folder describes the language.",
     ),
 ]
 SortQuery = Annotated[
@@ -79,6 +79,6 @@ def _key(text: str) -> Key:
         raise InvalidInput(
             f"there is no key {text[:50]!r}",
             advice="Use created, name, state, ... or a key such as config.kl.coef or "
-            "best.eval/reward; docs/filters.md lists them.",
+            "best.eval/reward; docs/filters.md in Podium's source folder lists them.",
         )
     return key

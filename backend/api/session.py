@@ -136,8 +136,8 @@ def _must_be_active(found: PasswordHash) -> None:
     if not found.is_active:
         raise Forbidden(
             "this account is deactivated",
-            advice="Ask an administrator to activate it again. What is not sent yet stays in the "
-            "browser in which it was made, and can be downloaded there.",
+            advice="Ask an administrator to activate it again. Unsent judgments and skips stay in "
+            "the browser in which they were made, and can be downloaded there.",
             deactivated_user_id=found.user_id,
         )
 

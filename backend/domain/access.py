@@ -83,7 +83,7 @@ class Caller:
     def must_hand_out(self, role: Role, project_id: str) -> None:
         """Raise Forbidden unless the caller may do all that this role may do in the project."""
         if not self.holds_in(project_id, role):
-            raise _lacks(role, self, self.roles.get(project_id, self.role))
+            raise _lacks(role, self, self.roles.get(project_id, self.role), in_project=True)
         if role is Role.ADMIN:
             self.must_be_unlimited("make administrators")
 
@@ -120,7 +120,7 @@ class Caller:
             return
         if project_id not in self.roles or self.needed is None:
             raise missing(what)
-        raise _lacks(self.needed, self, self.roles[project_id])
+        raise _lacks(self.needed, self, self.roles[project_id], in_project=True)
 
     def must_have_scope(self, *scopes: Scope) -> None:
         """Raise Forbidden if the request came with a key that has none of these scopes."""
@@ -149,8 +149,11 @@ def missing(what: str) -> NotFound:
     return NotFound(f"there is no {what} that you can see")
 
 
-def _lacks(wanted: Role, caller: Caller, held: Role) -> Forbidden:
+def _lacks(wanted: Role, caller: Caller, held: Role, *, in_project: bool = False) -> Forbidden:
+    # Nobody in a project can hand out the role of an administrator.
+    has_givers = in_project and wanted is not Role.ADMIN
+    who = "a researcher of the project or an administrator" if has_givers else "an administrator"
     return Forbidden(
         f"this action needs the role {wanted}; {caller.name} has the role {held}",
-        advice="Ask an administrator for another role or use another key.",
+        advice=f"Ask {who} for another role, or use another key.",
     )

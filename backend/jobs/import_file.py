@@ -90,7 +90,7 @@ def import_file(work: Work) -> dict[str, JSON]:
             raise TooLarge(
                 "reading the file takes more memory than an import may have: it holds very large "
                 "values, or repeats them very often",
-                advice="Split the file, or send NDJSON.",
+                advice="Split the file, or send JSONL (one JSON object per line).",
             ) from error
         _check_strict(asked, outcome)
         kept.seek(0)

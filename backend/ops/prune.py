@@ -53,8 +53,8 @@ class Plan:
         """What would be deleted, a line each."""
         if not self.items:
             return (
-                "There is nothing to delete: no archived run or model has files, and nothing is "
-                "left over."
+                "There is nothing to delete: archived runs and models have no files that may go, "
+                "and nothing is left over."
             )
         lines = [f"{_mb(item.size_bytes)}  {item.place}" for item in self.items]
         return "\n".join([*lines, f"{_mb(_total(self.items))}  in all"])

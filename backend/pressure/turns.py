@@ -100,8 +100,8 @@ class Line:
         if not await self._get(share, person):
             await asyncio.sleep(self._refuse_after_s)
             raise TooBusy(
-                f"{self._most_waiting} requests are waiting already; requests without a known user "
-                "and those of whoever has the most waiting are refused first",
+                f"{self._most_waiting} requests are waiting, which is the limit; those of unknown "
+                "users and of the user with the most waiting requests are refused first",
                 advice="Try again in a moment, with fewer requests at once (API: after the time in "
                 "Retry-After).",
             )

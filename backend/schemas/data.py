@@ -25,7 +25,7 @@ class Rejection(ApiAnswer):
     """A row that was not taken, and why."""
 
     line: int = Field(
-        description="Which line of an NDJSON or CSV file (the last of a row with several), which "
+        description="Which line of a JSONL or CSV file (the last of a row with several), which "
         "element of a JSON array, which row of a Parquet file; from 1."
     )
     reason: str

@@ -106,8 +106,9 @@ class KeyBody(Body):
         min_length=1,
         max_length=4,
         description="What the key may be used for: `read`; `rank`: take and judge comparisons; "
-        "`run`: change projects, data, models and runs; `administer`: users, keys and the audit. "
-        "Left out: all that the sender of this request may do.",
+        "`run`: change projects, data, models and runs; `administer`: invite people, manage "
+        "members, users and keys, read the audit log. Left out: all that the sender of this "
+        "request may do.",
     )
 
 

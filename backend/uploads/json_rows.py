@@ -24,7 +24,7 @@ def decode(file: IO[bytes]) -> Iterator[tuple[int, object, str | None]]:
         raise TooLarge(
             f"the JSON file is larger than {limits.LARGEST_JSON // limits.MIB} MiB, the limit for "
             "JSON",
-            advice="Send NDJSON instead: one object per line.",
+            advice="Send JSONL (one JSON object per line) instead.",
         )
     file.seek(0)
     for number, text in enumerate(_elements(file), start=1):
@@ -98,5 +98,5 @@ def _check(held: bytes, depth: int, count: int) -> None:
 def _wrong(what: str) -> InvalidInput:
     return InvalidInput(
         f"the file is not valid JSON: {what}",
-        advice="Correct the file, or send NDJSON: one object per line.",
+        advice="Correct the file, or send JSONL (one JSON object per line).",
     )

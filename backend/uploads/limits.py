@@ -4,7 +4,7 @@ from backend.errors import TooLarge
 
 MIB = 1 << 20
 LARGEST_FILE = 128 * MIB
-# One row, whatever the format: a line of NDJSON, an element of JSON, the cells of CSV or Parquet.
+# One row, whatever the format: a line of JSONL, an element of JSON, the cells of CSV or Parquet.
 LARGEST_ROW = 2 * MIB
 LARGEST_JSON = 64 * MIB
 LARGEST_UNPACKED = 1024 * MIB

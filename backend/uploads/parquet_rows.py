@@ -41,7 +41,7 @@ def decode(file: IO[bytes]) -> Iterator[tuple[int, object, str | None]]:
     except (arrow.ArrowException, OSError) as error:
         raise InvalidInput(
             f"the file is not valid Parquet: {error}",
-            advice="Write the file again, or send NDJSON.",
+            advice="Write the file again, or send JSONL (one JSON object per line).",
         ) from error
 
 
@@ -55,7 +55,8 @@ def load() -> Any:
         arrow: Any = importlib.import_module("pyarrow")
     except ModuleNotFoundError as error:
         raise InvalidInput(
-            "this service cannot read Parquet", advice="Install pyarrow or send NDJSON."
+            "this service cannot read Parquet",
+            advice="Install pyarrow, or send JSONL (one JSON object per line).",
         ) from error
     # Others reserve memory in large pieces, all of which would count against the process.
     arrow.set_memory_pool(arrow.system_memory_pool())
@@ -161,6 +162,6 @@ def _size(array: Any) -> int:
         raise InvalidInput(
             f"the Parquet file has a column of type {kind}; expected text, numbers, lists or "
             "structs",
-            advice="Leave the column out, or send NDJSON.",
+            advice="Leave the column out, or send JSONL (one JSON object per line).",
         )
     return _VALUE * len(array)

@@ -15,7 +15,7 @@ from backend.uploads import csv_rows, json_rows, limits, parquet_rows
 
 # A row's number and the row, or the reason why there is none.
 DecodedRow: TypeAlias = tuple[int, object, str | None]
-# What the numbers of rows count: lines of NDJSON and CSV, elements of JSON, rows of Parquet.
+# What the numbers of rows count: lines of JSONL and CSV, elements of JSON, rows of Parquet.
 Numbered: TypeAlias = Literal["line", "element", "row"]
 _Decoder: TypeAlias = Callable[[IO[bytes]], Iterator[DecodedRow]]
 
@@ -43,7 +43,7 @@ def prepare(file: IO[bytes]) -> None:
 
 
 def decode(file: IO[bytes], content_type: str) -> Iterator[DecodedRow]:
-    """Rows of an NDJSON, JSON, CSV or Parquet file, told apart by type and first bytes.
+    """Rows of a JSONL, JSON, CSV or Parquet file, told apart by type and first bytes.
 
     Raises InvalidInput for a file that as a whole cannot be read, TooLarge beyond the limits.
     """
@@ -91,13 +91,13 @@ def _must_be_readable(head: bytes) -> None:
     for start, (kind, command) in _PACKED.items():
         if head.startswith(start):
             raise InvalidInput(
-                f"the file is {kind}; expected NDJSON, JSON, CSV or Parquet",
+                f"the file is {kind}; expected JSONL, JSON, CSV or Parquet",
                 advice=f"Unpack it first (`{command} FILE`) and send what was in it.",
             )
     if b"\0" in head and not is_parquet(head):
         raise InvalidInput(
             "the file has NUL bytes, so it is not text in UTF-8",
-            advice="Send NDJSON, JSON or CSV in UTF-8, or Parquet.",
+            advice="Send JSONL (one JSON object per line), JSON or CSV in UTF-8, or Parquet.",
         )
 
 

@@ -7,13 +7,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
+import pytest
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from backend.api import numbers
 from backend.artifacts import ArtifactStore
+from backend.domain.access import Caller
 from backend.domain.operations import OPERATIONS, Of
+from backend.errors import Forbidden
 from backend.main import ROUTERS
 from backend.schemas.models import ModelFacts
 from backend.schemas.records import GeneratedRecord
@@ -694,6 +697,23 @@ def test_a_model_of_all_projects_is_an_administrators(light_service: Service) ->
     assert researcher.client.get(f"/models/{shared}").status_code == 200
     assert researcher.client.post(f"/models/{shared}/archive").status_code == 403
     assert admin.client.post(f"/models/{shared}/archive").status_code == 200
+
+
+def test_who_lacks_a_role_is_sent_to_those_who_can_give_it() -> None:
+    ann = Caller("user_1", "ann", Role.ANNOTATOR, {"project_1": Role.ANNOTATOR})
+
+    with pytest.raises(Forbidden) as in_project:
+        ann.needing(Role.RESEARCHER).must_see("project_1", "run run_1")
+    with pytest.raises(Forbidden) as in_service:
+        ann.must_hold(Role.RESEARCHER)
+    with pytest.raises(Forbidden) as of_administrators:
+        ann.must_hand_out(Role.ADMIN, "project_1")
+
+    assert in_project.value.advice == (
+        "Ask a researcher of the project or an administrator for another role, or use another key."
+    )
+    for refused in (in_service, of_administrators):
+        assert refused.value.advice == "Ask an administrator for another role, or use another key."
 
 
 def test_a_researcher_sees_the_project_it_creates(api: TestClient, new_user: NewUser) -> None:

@@ -164,8 +164,8 @@ def test_who_has_sent_too_many_late_answers_is_sent_on(database: Database) -> No
         crowd.judge(0, mine, LATER, comment="one more", revise=True)
 
     assert refused.value.advice == (
-        "Others have taken this comparison, so yours does not count now. Request another "
-        "assignment."
+        "Others have taken this comparison, so yours does not count now. Continue with the next "
+        "comparison (API: request another assignment)."
     )
 
 

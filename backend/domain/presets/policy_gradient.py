@@ -66,8 +66,8 @@ POLICY_PRESETS: Sequence[Preset] = (
     sourced(
         "REINFORCE++-baseline (settings of the paper)",
         "The paper's appendix: the mean reward of a prompt's responses is subtracted, and a k2 KL "
-        "is in the loss. As above, the paper gives no mini-batches, lengths or temperature, and "
-        "each rollout gets one update, so the clip never acts.",
+        "is in the loss. The paper gives no mini-batches, lengths or temperature. Each rollout "
+        "gets one update, so the clip never acts.",
         {
             _HU: _HU_BATCH
             | {

@@ -255,8 +255,12 @@ def _by_criterion(record: CriterionRecord, ids: Sequence[str]) -> CriterionInput
 
 
 def _name(value: str, what: str) -> None:
-    if _as_name(value, what) != value:
-        raise InvalidInput(f"the {what} {value[:40]!r} has spaces around it, or is not in NFC")
+    name = _as_name(value, what)
+    if name != value:
+        raise InvalidInput(
+            f"the {what} {value[:40]!r} must have no spaces around it and be in Unicode's form "
+            f"NFC; write it as {name[:40]!r}"
+        )
 
 
 def _annotator(value: str) -> str:

@@ -60,7 +60,7 @@ class PracticeState(ApiAnswer):
         description="True if the caller gets no comparisons to judge before passing."
     )
     comparisons: int = Field(description="Practice comparisons of the project.")
-    bar: float = Field(description="Share of pairs that have to agree, from 0 to 1.")
+    bar: float = Field(description="Share of pairs to be ordered as expected, from 0 to 1.")
     attempt: int = Field(description="Counted from 1.")
     answered: int = Field(description="In this attempt, as are `agreed` and `pairs`.")
     agreed: int = Field(description="Pairs on which answers agree with what is expected.")

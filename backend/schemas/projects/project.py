@@ -24,8 +24,8 @@ PracticeBar = Annotated[
     Field(
         ge=0,
         le=1,
-        description="Share of the pairs of its practice comparisons that an annotator has to "
-        "agree on before judging others.",
+        description="Practice bar: share of the pairs of its practice comparisons that an "
+        "annotator has to order as expected before judging others.",
     ),
 ]
 

@@ -330,7 +330,7 @@ def skip(session: Session, assignment_id: str, user_id: str, *, reason: str) -> 
     if own.assignment.state == SUBMITTED:
         raise Conflict(
             "this assignment is judged already",
-            advice="Reopen the comparison to change your judgment (API: `revise: true`).",
+            advice="Revise it under Mine (API: `revise: true`).",
         )
     _pass(session, own, SKIPPED, reason)
 
@@ -346,7 +346,7 @@ def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -
     if assignment.state != LEASED:
         raise Conflict(
             f"this assignment is {assignment.state}, so it has no lease to renew",
-            advice="Request another assignment.",
+            advice="Continue with the next comparison (API: request another assignment).",
         )
     # A lease from before grants were kept counts from its last renewal.
     granted_at = assignment.granted_at or assignment.expires_at - LEASE
@@ -356,7 +356,8 @@ def renew(session: Session, assignment_id: str, user_id: str, *, at: datetime) -
             f"this lease was granted at {granted_at.isoformat(timespec='seconds')} and can be "
             f"renewed until {ends_at.isoformat(timespec='seconds')}",
             advice="Send your judgment if you have one: it counts unless others have taken the "
-            "comparison, and is kept for review otherwise. Else request another assignment.",
+            "comparison, and is kept for review otherwise. Else continue with the next comparison "
+            "(API: request another assignment).",
         )
     if not has_place(session, own, at=at):
         raise Conflict(

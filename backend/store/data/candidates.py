@@ -172,10 +172,10 @@ def offers(
 def _refused_twice(comparison_id: str, user_id: str) -> Conflict:
     log.error("store.lease_refused_twice comparison=%s user=%s", comparison_id, user_id)
     return Conflict(
-        f"comparison {comparison_id} is next, and what is kept of it says that you are done with "
-        "it",
-        advice="Send the request again when imports into this project have ended. If there are "
-        "none, tell an administrator the id of the comparison: the service's log has it, too.",
+        f"comparison {comparison_id} is next for you, but the database says that you have already "
+        "judged or skipped it",
+        advice="Try again when imports into this project have ended. If none is running, give an "
+        "administrator this id: the service's log has it, too.",
     )
 
 

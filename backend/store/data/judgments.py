@@ -140,9 +140,9 @@ def _with_room(reviews: Sequence[Any], reason: ReviewReason) -> int:
 
 # Whoever came late has no judgment that counts, so there is none to revise.
 _FULL = {
-    ReviewReason.LATE: "Others have taken this comparison, so yours does not count now. Request "
-    "another assignment.",
-    ReviewReason.DIFFERS: "Reopen the comparison to change your judgment (API: `revise: true`).",
+    ReviewReason.LATE: "Others have taken this comparison, so yours does not count now. Continue "
+    "with the next comparison (API: request another assignment).",
+    ReviewReason.DIFFERS: "Revise it under Mine (API: `revise: true`).",
 }
 
 

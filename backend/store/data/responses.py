@@ -83,10 +83,14 @@ def insert_sampled(
     """
     prompt_ids = {sample.prompt_id for sample in samples}
     prompt_id = next(iter(prompt_ids))
-    if len(prompt_ids) > 1 or prompt_id is None:
+    if len(prompt_ids) > 1:
         raise InvalidInput(
-            "these samples answer several prompts or one without an id",
+            f"these samples answer {len(prompt_ids)} different prompts; expected one",
             advice="Choose samples of one prompt.",
+        )
+    if prompt_id is None:
+        raise InvalidInput(
+            "the prompt of these samples has no id", advice="Choose samples of one prompt."
         )
     _check_prompts(session, run.project_id, {prompt_id})
     if len({sample.response for sample in samples}) < len(samples):

@@ -59,9 +59,10 @@ def test_samples_are_ranked_like_any_other_responses(
     [
         ([1, 2], 422, "say the same"),
         ([0, 0], 422, "say the same"),
-        ([0, 3], 422, "several prompts"),
+        ([0, 3], 422, "2 different prompts"),
         ([3, 4], 422, "not in the project"),
-        ([0, 5], 422, "several prompts"),
+        ([0, 5], 422, "2 different prompts"),
+        ([5, 5], 422, "has no id"),
         ([0], 422, "at least 2"),
         ([0, 99], 404, "no sample"),
     ],
