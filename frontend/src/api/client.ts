@@ -96,6 +96,9 @@ function address(path: string, query: Record<string, QueryValue>): string {
   return `${PREFIX}${path}${text ? `?${text}` : ""}`;
 }
 
+const NO_ANSWER_ADVICE =
+  "Try again. If it happens again, look into the log of the proxy or of the service (api.log).";
+
 async function problemOf(response: globalThis.Response): Promise<Problem> {
   let details: ProblemDetails = {
     title: "The service returned an error",
@@ -105,6 +108,7 @@ async function problemOf(response: globalThis.Response): Promise<Problem> {
     details = { ...details, ...((await response.json()) as ProblemDetails) };
   } catch {
     // A proxy's own page, not an answer of the API: only the status is known.
+    details = { ...details, advice: NO_ANSWER_ADVICE };
   }
   const after = Number(response.headers.get("retry-after"));
   return new Problem(response.status, details, Number.isFinite(after) && after > 0 ? after : null);

@@ -1446,7 +1446,7 @@ export interface components {
             expires_in_s?: number | null;
             /**
              * Scopes
-             * @description What the key may be used for: `read`; `rank`: take and judge comparisons; `run`: change projects, data, models and runs; `administer`: users, keys and the audit. Left out: all that the sender of this request may do.
+             * @description What the key may be used for: `read`; `rank`: take and judge comparisons; `run`: change projects, data, models and runs; `administer`: invite people, manage members, users and keys, read the audit log. Left out: all that the sender of this request may do.
              */
             scopes?: components["schemas"]["Scope"][] | null;
         };
@@ -2468,7 +2468,7 @@ export interface components {
             comparisons: number;
             /**
              * Bar
-             * @description Share of pairs that have to agree, from 0 to 1.
+             * @description Share of pairs to be ordered as expected, from 0 to 1.
              */
             bar: number;
             /**
@@ -2646,7 +2646,7 @@ export interface components {
             criteria?: components["schemas"]["Criterion"][];
             /**
              * Practice Bar
-             * @description Share of the pairs of its practice comparisons that an annotator has to agree on before judging others.
+             * @description Practice bar: share of the pairs of its practice comparisons that an annotator has to order as expected before judging others.
              * @default 0.8
              */
             practice_bar: number;
@@ -2988,7 +2988,7 @@ export interface components {
         Rejection: {
             /**
              * Line
-             * @description Which line of an NDJSON or CSV file (the last of a row with several), which element of a JSON array, which row of a Parquet file; from 1.
+             * @description Which line of a JSONL or CSV file (the last of a row with several), which element of a JSON array, which row of a Parquet file; from 1.
              */
             line: number;
             /** Reason */

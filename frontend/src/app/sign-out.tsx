@@ -76,7 +76,7 @@ function NotSignedOut(props: {
         <Failure error={props.refusal} />
         <p>
           Try again when Podium answers. If you have to leave before, lock the computer or delete
-          the cookies of this site; most browsers then delete what is not sent, too.
+          the cookies of this site; most browsers then delete unsent judgments and skips, too.
         </p>
       </div>
     </Dialog>

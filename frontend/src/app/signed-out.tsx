@@ -30,7 +30,8 @@ export function SignedOut({ user }: { user: User }) {
       <div className="note warn signed-out" role="alert">
         <Icon name="lock" />
         <span className="grow">
-          <b>You are signed out.</b> This page keeps your work and what is not sent yet.
+          <b>You are signed out.</b> This page keeps your work, including unsent judgments and
+          skips.
         </span>
         <button type="button" className="btn" onClick={() => setAsking(true)}>
           Sign in

@@ -19,7 +19,7 @@ import { found, neighbour, type Named } from "./search";
 
 const MOST_RUNS = 100;
 const NOTHING = "No page, project or action matches.";
-const NO_RUN = `No page, experiment, model, project or action matches, and none of the newest ${MOST_RUNS} runs. The page Runs finds all runs.`;
+const NO_RUN = `No page, experiment, model, project or action matches, and none of the newest ${MOST_RUNS} runs. The Runs page lists all runs.`;
 
 const PARTLY = "Nothing that could be loaded matches; some lists could not be loaded.";
 

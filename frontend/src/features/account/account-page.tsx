@@ -42,7 +42,7 @@ export function AccountPage() {
 function howToSignIn(user: User): ReactNode {
   if (user.email !== null) return <>You sign in as {user.email}.</>;
   if (user.role !== "admin")
-    return "Your account has no e-mail address. Ask an administrator for one, to sign in with it.";
+    return "Your account has no e-mail address. Ask an administrator to add one, so that you can sign in with it and a password.";
   return (
     <>
       Your account has no e-mail address, so you sign in with a link: run{" "}

@@ -57,7 +57,7 @@ function Result({
         <span className="grow">
           <b>{plural(accepted, "record")} imported.</b>
           {isEmpty &&
-            " No records were found in the file. It must be NDJSON, JSON, CSV or Parquet."}
+            " No records were found in the file. It must be JSONL (one JSON object per line), JSON, CSV or Parquet."}
           {duplicates > 0 &&
             ` ${plural(duplicates, "record")} ${duplicates === 1 ? "was" : "were"} already in the project.`}
           {refused > 0 &&
@@ -156,7 +156,7 @@ export function ImportTab({ projectId }: { projectId: string }) {
         <p className="muted">
           {send.isPending
             ? `${bytes(send.variables.file.size)}. The records appear when the import is complete.`
-            : "NDJSON, JSON, CSV or Parquet. Importing the same file twice adds nothing."}
+            : "JSONL (one JSON object per line), JSON, CSV or Parquet. Importing the same file twice adds nothing."}
         </p>
         <button
           type="button"

@@ -76,7 +76,7 @@ export function PromptList({ projectId }: { projectId: string }) {
       empty={
         <Empty icon="data" title="No prompts yet" actions={<ImportLink projectId={projectId} />}>
           {mayChange
-            ? "Import a file with one prompt per record: NDJSON, JSON, CSV or Parquet."
+            ? "Import a file with one prompt per record: JSONL (one JSON object per line), JSON, CSV or Parquet."
             : "Prompts are the questions that models answer."}
         </Empty>
       }

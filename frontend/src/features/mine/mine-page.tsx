@@ -36,8 +36,8 @@ export function MinePage({ unsentOf: Unsent }: { unsentOf: UnsentOf }) {
   return (
     <div className="page mine">
       <div className="page-head">
-        <PageTitle>Mine</PageTitle>
-        <h1>Mine</h1>
+        <PageTitle>Mine: your judgments</PageTitle>
+        <h1>Mine: your judgments</h1>
         <span className="grow" />
         <label className="sr-only" htmlFor={id}>
           Search your judgments

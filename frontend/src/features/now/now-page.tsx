@@ -308,8 +308,8 @@ function WorkerNumbers({ projectId, alive }: { projectId: string; alive: readonl
   if (alive.length === 0)
     return (
       <p className="muted">
-        No worker is running, so queued runs wait. The page{" "}
-        <Link to={`/projects/${projectId}/workers`}>Workers</Link> says how to start one.
+        No worker is running, so queued runs wait. The{" "}
+        <Link to={`/projects/${projectId}/workers`}>Workers</Link> page says how to start one.
       </p>
     );
   const slots = alive.reduce((sum, worker) => sum + worker.slots, 0);
@@ -339,7 +339,7 @@ const FIRST_STEPS: readonly Step[] = [
   {
     icon: "models",
     title: "Register a model",
-    text: "Choose a folder or GGUF file on the machine that runs Podium, or a Hugging Face id.",
+    text: "Choose a folder or GGUF file on the machine that runs Podium, or a Hugging Face Hub id.",
     to: "models",
   },
   {
@@ -432,7 +432,7 @@ function ActiveRunsCut({ projectId, n }: { projectId: string; n: number }) {
   return (
     <p className="small muted cut">
       More than {number(n)} runs are active: running ones come first here, then queued, then paused.
-      The page <Link to={`/projects/${projectId}/runs`}>Runs</Link> has all of them.
+      The <Link to={`/projects/${projectId}/runs`}>Runs</Link> page lists all runs.
     </p>
   );
 }

@@ -17,7 +17,7 @@ const TITLES: Readonly<Record<string, string>> = {
   no_heldout: "No held-out prompts",
   no_reference: "Prompts without a ground truth",
   non_finite_metric: "Metrics that are not finite",
-  other_prompt: "Sampled after another prompt",
+  other_prompt: "Prompt written differently when sampled",
   other_text: "Token ids that differ from the text",
   other_tokenizer: "Sampled with another tokenizer",
   packing: "Records are padded, not packed",

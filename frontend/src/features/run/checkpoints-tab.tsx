@@ -110,8 +110,8 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Refused asked={pins} />
         {run.pruned_at === null && (
           <p className="card-title small muted">
-            {bestElsewhere(run)} Podium keeps the {newestKept(run)}, the latest one that had the
-            best evaluation so far when it was saved, those that a clone will start from, and pinned
+            {bestElsewhere(run)} Podium keeps the {newestKept(run)}, the latest checkpoint that was
+            the best so far when it was saved, checkpoints that a clone will start from, and pinned
             ones. Pinned checkpoints stay even when an archived run is pruned.
           </p>
         )}

@@ -141,7 +141,7 @@ export function ExperimentDialog(props: ChangeDialogProps) {
             props.onChange({ experiment_id: chosen === NO_EXPERIMENT ? null : chosen })
           }
         >
-          {chosen === NO_EXPERIMENT ? "Take them out" : "Put them there"}
+          {chosen === NO_EXPERIMENT ? "Remove from their experiments" : "Move to this experiment"}
         </PendingButton>
       }
     >

@@ -63,14 +63,14 @@ export function ColumnsMenu({ projectId, columns, onColumns, onClose }: MenuProp
       }
     >
       <fieldset>
-        <legend className="small muted">Of every run</legend>
+        <legend className="small muted">Columns of every run</legend>
         <div className="column-choices">
           {Object.entries(BUILT_IN).map(([column, { title }]) => box(column, title))}
         </div>
       </fieldset>
       <fieldset>
         <legend className="small muted">
-          Of configs and metrics ({chosen.length} of {MOST_KEYS})
+          Config keys and metrics ({chosen.length} of {MOST_KEYS} chosen)
         </legend>
         <input
           className="input"
@@ -92,7 +92,7 @@ export function ColumnsMenu({ projectId, columns, onColumns, onClose }: MenuProp
         )}
         {known !== undefined && offered.length === 0 && chosen.length === 0 && (
           <p className="small muted">
-            {part === "" ? "No run of this project has a config or a metric." : "No name matches."}
+            {part === "" ? "This project has no runs yet." : "No name matches."}
           </p>
         )}
       </fieldset>

@@ -33,5 +33,5 @@ it("says in whole words what attaching does to the run that trained the model", 
   const found = { win_rate: 0.75, interval: { low: 0.6, high: 0.85 }, judged: 40 };
   const text = shown({ ...found, trained_by: { run: "run_7", step: 8 } } as Partial<Versus>);
   expect(text).toContain("Attach to run-7, step 8");
-  expect(text).toContain("the verdict of run-7 then tells it.");
+  expect(text).toContain("the verdict of run-7 then names it.");
 });

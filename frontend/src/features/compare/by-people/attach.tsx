@@ -52,9 +52,9 @@ function ToRun(props: { runId: string; step: number; results: OutsideMetrics }) 
           </div>
           <p className="small muted">
             This stores the win rate as <code>{WIN_RATE}</code> of {run.name} and replaces an
-            earlier one at this step; the verdict of {run.name} then tells it. Attach only win rates
-            against one and the same other run, for example samples of the SFT model; otherwise the
-            runs are not comparable.
+            earlier one at this step; the verdict of {run.name} then names it. Attach only win rates
+            against the same other run, for example samples of the SFT model; otherwise the runs are
+            not comparable.
           </p>
         </>
       )}

@@ -7,11 +7,11 @@ export function whyWaiting(
   status: Extract<OutboxStatus, "offline" | "signed-out">,
   isWithoutRoom: boolean,
 ): string {
-  const saved = isWithoutRoom ? "" : "is saved in this browser and ";
+  const saved = isWithoutRoom ? "" : "are saved in this browser and ";
   const from = isWithoutRoom ? " from this tab" : "";
   return status === "offline"
-    ? `Podium cannot be reached. What is not sent ${saved}will be sent automatically${from}.`
-    : `You are signed out. What is not sent ${saved}will be sent${from} when you have signed in again.`;
+    ? `Podium cannot be reached. Unsent judgments and skips ${saved}will be sent automatically${from}.`
+    : `You are signed out. Unsent judgments and skips ${saved}will be sent${from} when you have signed in again.`;
 }
 
 /** Which comparison it was of and when, in its author's own time. */

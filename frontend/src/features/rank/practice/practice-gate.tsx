@@ -130,8 +130,8 @@ function Introduction({ state, onStart }: { state: PracticeState; onStart: () =>
       </div>
       <section className="card padded stack">
         <p>
-          You pass if you order at least {percent(state.bar)} of all pairs of responses as expected.
-          Practice is not counted, and you can try again.
+          You pass if you order at least {percent(state.bar)} of the pairs in the expected rankings
+          as expected. Practice is not counted, and you can try again.
         </p>
         <div className="row">
           <button type="button" className="btn primary" autoFocus onClick={onStart}>

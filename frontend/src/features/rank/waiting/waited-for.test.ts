@@ -63,7 +63,7 @@ describe("who gets no comparison", () => {
     ["others hold what is left", progress({ open: 1, held_by_others: 1 })],
   ])("is told how the page goes on, whether it still listens or not, where %s", (_, now) => {
     expect(lastLine(told(now, [], true))).toMatch(
-      /^As long as you see this page, it continues by itself as soon as .* five minutes, it stops looking until you come back\.$/,
+      /^While this page is visible, it shows the next comparison as soon as .* five minutes .* it stops looking until you come back\.$/,
     );
     const stopped = lastLine(told(now, [], false));
     expect(stopped).toMatch(/has stopped looking, .*Press a key, tap or move the pointer: .*\.$/);

@@ -15,9 +15,9 @@ export interface WaitedFor {
 }
 
 const LISTENS =
-  "As long as you see this page, it continues by itself as soon as there is something for you. If nobody touches it for five minutes, it stops looking until you come back.";
+  "While this page is visible, it shows the next comparison as soon as there is one for you. After five minutes without a key, tap or pointer move it stops looking until you come back.";
 const HAS_STOPPED =
-  "This page has stopped looking, because nobody has touched it for five minutes. Press a key, tap or move the pointer: it looks again.";
+  "This page has stopped looking, because there was no key, tap or pointer move for five minutes. Press a key, tap or move the pointer: it looks again.";
 
 const isOrAre = (count: number) => (count === 1 ? "is" : "are");
 

@@ -88,17 +88,17 @@ describe("while nobody is there", () => {
     show();
     pass(4 * 60);
     expect(streams.size).toBe(1);
-    expect(ground.textContent).toContain("As long as you see this page, it continues by itself");
+    expect(ground.textContent).toContain("While this page is visible, it shows the next");
 
     pass(90);
     expect(streams.size).toBe(0);
     expect(ground.textContent).toContain("This page has stopped looking");
-    expect(ground.textContent).not.toContain("continues by itself");
+    expect(ground.textContent).not.toContain("it shows the next");
 
     act(() => void window.dispatchEvent(new Event("pointermove")));
     pass(2);
     expect(streams.size).toBe(1);
-    expect(ground.textContent).toContain("As long as you see this page, it continues by itself");
+    expect(ground.textContent).toContain("While this page is visible, it shows the next");
   });
 
   // Of many tabs in a window one is seen.
@@ -116,7 +116,7 @@ describe("while nobody is there", () => {
 
     turn(false);
     expect(streams.size).toBe(1);
-    expect(ground.textContent).toContain("As long as you see this page, it continues by itself");
+    expect(ground.textContent).toContain("While this page is visible, it shows the next");
   });
 
   it("does not look where it was opened behind another page", () => {

@@ -140,7 +140,7 @@ function noneBecause(run: Run): string {
 function whyNone({ step }: AnsweredSamples, asked: AskedSamples): string {
   if (asked.q !== "") return `No sample here contains “${asked.q}”.`;
   if (asked.prompt_id !== null)
-    return "No response to this prompt was logged. The section log of the config sets how many are.";
+    return "No response to this prompt was logged. The section “log” of the config sets how many responses are logged.";
   return `No samples were logged at step ${number(step)}. Choose another step.`;
 }
 

@@ -32,7 +32,7 @@ export function FilterHelp({ projectId, onClose }: { projectId: string; onClose:
       <p className="small muted">
         Terms separated by spaces must all be true. A condition on a value that a run does not have
         is false; <code>key:none</code> finds runs without a value, <code>key:any</code> those with
-        one. docs/filters.md has the whole language.
+        one. docs/filters.md in Podium's source folder has the whole language.
       </p>
       <dl>
         {EXAMPLES.map(([text, meaning]) => (

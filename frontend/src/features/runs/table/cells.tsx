@@ -80,7 +80,7 @@ function TheVerdict({ run }: { run: Run }) {
   const [text, title] =
     run.finished_at === null
       ? [
-          "when it ends",
+          "after the run ends",
           "The verdict appears here when the run has ended. The page of the run has one now.",
         ]
       : ["not judged yet", "This list has no verdict of the run yet. The page of the run has one."];

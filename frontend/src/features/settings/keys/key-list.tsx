@@ -23,7 +23,7 @@ const SCOPES: readonly (readonly [Scope, string])[] = [
   ["read", "read whatever its owner sees"],
   ["rank", "take and judge comparisons"],
   ["run", "change projects, data, models and runs"],
-  ["administer", "invite people, manage users and keys, read the audit log"],
+  ["administer", "invite people, manage members, users and keys, read the audit log"],
 ];
 
 const LIFETIMES: readonly Lifetime[] = [

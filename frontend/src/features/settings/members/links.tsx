@@ -11,7 +11,7 @@ export function Links({ invitations }: { invitations: readonly Invitation[] }) {
     <>
       <p className="muted">
         Links are shown only now. Send each to its person: it works once, for whoever uses it first.
-        A lost link can be renewed on the Members page.
+        A lost link can be renewed in Settings, on the Members tab.
       </p>
       <ul className="links">
         {invitations.map((one) => (

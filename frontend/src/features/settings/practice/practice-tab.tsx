@@ -48,7 +48,7 @@ function Bar({ project }: { project: Project }) {
       }}
     >
       <div className="field">
-        <label htmlFor={id}>Pairs that have to agree, %</label>
+        <label htmlFor={id}>Practice bar: pairs to order as expected, %</label>
         <span className="row">
           <input
             id={id}
