@@ -34,7 +34,7 @@ def as_name(text: str) -> str:
     Raises ValueError for characters that nobody sees or that turn the direction of text: two names
     that look alike would be different ones.
     """
-    name = unicodedata.normalize("NFC", _uncoloured(text)).strip()
+    name = as_spelled(text)
     if not name:
         raise ValueError("the name is empty")
     for at, one in enumerate(name):
@@ -45,6 +45,11 @@ def as_name(text: str) -> str:
                 f"{at + 1}; remove it"
             )
     return name
+
+
+def as_spelled(text: str) -> str:
+    """The spelling that a name with this text is kept in."""
+    return unicodedata.normalize("NFC", _uncoloured(text)).strip()
 
 
 def _uncoloured(text: str) -> str:
@@ -63,9 +68,23 @@ def _is_inside_word(name: str, at: int) -> bool:
     return all(one and unicodedata.category(one)[0] in "LM" for one in around)
 
 
+def _is_short(name: str) -> str:
+    """The same name. Raises ValueError for one that its spelling has made too long to be kept."""
+    if len(name) > LONGEST_LABEL:
+        raise ValueError(
+            f"the name has {len(name)} characters in NFC; at most {LONGEST_LABEL} are allowed"
+        )
+    return name
+
+
 Id = Annotated[str, Field(max_length=LONGEST_ID)]
 # Of a person, a project, a run: what lists and links show.
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(as_name)]
+Name = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST_LABEL),
+    AfterValidator(as_name),
+    AfterValidator(_is_short),
+]
 # A text that is looked up, or that is checked where it is used: the name of a metric. What is kept
 # to be shown in a line - a tag, a reason, a judge - is a Name.
 Label = Annotated[str, Field(max_length=LONGEST_LABEL)]

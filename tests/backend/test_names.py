@@ -51,7 +51,7 @@ def test_a_name_has_one_spelling(text: str, name: str) -> None:
      "a\u00adb", "a\u2028b", "1\u200d2", "\u200dab", "ab\u200c", "a \u200cb", "\u3164",
      "a\u2800b", "a\ufe0fb", "\ufe0fa", "\u2764\ufe0f\ufe0f", "\u2764\ufe0e", "a\u17b5b",
      "a\u180bb", "\u845b\U000e0100", "a\U000e0fffb", "a\ufff0b", "a\x7fb", "a\x9bb",
-     "a\U000e0041b", "x" * 201],
+     "a\U000e0041b", "x" * 201, "\ufb2c" * 67],
 )  # fmt: skip
 def test_a_name_has_nothing_unseen(text: str) -> None:
     with pytest.raises(ValidationError):
@@ -134,10 +134,82 @@ def test_an_imported_annotator_has_a_name_as_everybody_has(light_service: Servic
 
     report = answer.raise_for_status().json()
     said = json.dumps(report)
-    assert "cannot be a name: there is a character that cannot be seen (U+200B) at place 3" in said
+    assert "cannot be used: there is a character that cannot be seen (U+200B) at place 3" in said
     assert "(U+FE00)" in said
     users = api.get("/users", params={"is_active": False}).json()["items"]
     assert [one["name"] for one in users] == ["Ren\u00e9 (imported)"]
+
+
+TAGS = [
+    "A\u202eb",
+    "\u200bb",
+    " Cafe\u0301",
+    "Caf\u00e9",
+    "\u0645\u06cc\u200c\u0631\u0648\u0645",
+    "a\nb",
+]
+
+
+def test_imported_tags_and_sources_are_held_to_the_rules_of_names(light_service: Service) -> None:
+    api = light_service.client()
+    project = api.post("/projects", json={"name": "P"}).json()["id"]
+
+    def imported(kind: str, *rows: dict[str, Any]) -> dict[int, str]:
+        """Why rows were rejected, by line."""
+        answer = api.post(
+            f"/projects/{project}/imports",
+            params={"kind": kind},
+            content="\n".join(map(json.dumps, rows)).encode(),
+            headers={"Content-Type": "application/x-ndjson"},
+        )
+        rejected = answer.raise_for_status().json()["rejected"]
+        return {one["line"]: one["reason"] for one in rejected}
+
+    reasons = imported("prompts", *({"prompt": f"p{tag}", "tags": ["x", tag]} for tag in TAGS))
+    unseen = "cannot be used: there is a character that cannot be seen"
+    assert reasons == {
+        1: f"the tag 'A\\u202eb' {unseen} (U+202E) at place 2; remove it",
+        2: f"the tag '\\u200bb' {unseen} (U+200B) at place 1; remove it",
+        6: f"the tag 'a\\nb' {unseen} (U+000A) at place 2; remove it",
+    }
+    assert imported("prompts", {"prompt": "twice", "tags": "Cafe\u0301; Caf\u00e9 ;x"}) == {}
+    kept = api.get(f"/projects/{project}/prompts").json()["items"]
+    assert [one["tags"] for one in kept] == [
+        ["Caf\u00e9", "x"],
+        ["x", "\u0645\u06cc\u200c\u0631\u0648\u0645"],
+        ["x", "Caf\u00e9"],
+        ["x", "Caf\u00e9"],
+    ]
+
+    reasons = imported(
+        "comparisons",
+        *(
+            {"prompt": "q", "responses": [{"content": f"r{tag}", key: tag}, f"s{tag}"]}
+            for key in ("source", "model")
+            for tag in TAGS[:3]
+        ),
+    )
+    assert sorted(reasons) == [1, 2, 4, 5]
+    assert reasons[1].startswith("the source 'A\\u202eb' cannot be used: ")
+    kept = api.get(f"/projects/{project}/responses").json()["items"]
+    assert {one["source"] for one in kept} == {"Caf\u00e9", "import"}
+
+
+def test_a_text_that_is_longer_in_one_spelling_is_measured_in_it(light_service: Service) -> None:
+    """A Hebrew letter of one place is three in NFC."""
+    api = light_service.client()
+    project = api.post("/projects", json={"name": "P"}).json()["id"]
+    row = {"prompt": "q", "chosen": "a", "rejected": "b", "annotator": "\ufb2c" * 60}
+
+    answer = api.post(
+        f"/projects/{project}/imports",
+        params={"kind": "preferences"},
+        content=json.dumps(row).encode(),
+        headers={"Content-Type": "application/x-ndjson"},
+    )
+
+    [one] = answer.raise_for_status().json()["rejected"]
+    assert one["reason"] == "the annotator has 180 characters; the limit is 150"
 
 
 @given(st.text(min_size=1, max_size=50))

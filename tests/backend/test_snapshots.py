@@ -122,6 +122,10 @@ def test_filters_choose_by_prompt_comparison_and_tag(api: TestClient, project: s
     prompt = {"prompt_ids": [listed[0]["prompt_id"]]}
     assert freeze(api, project, "prompts", filter=prompt).json()["counts"]["train"]["records"] == 1
     assert freeze(api, project, "prompts", filter={"tags": ["none"]}).status_code == 422
+    upload(api, project, "prompts", {"prompt": "tagged", "tags": ["Cafe\u0301"]})
+    for spelling in ("Cafe\u0301", "Caf\u00e9"):
+        tagged = freeze(api, project, "prompts", filter={"tags": [spelling]}).json()
+        assert tagged["counts"]["train"]["records"] == 1
     misfit = freeze(api, project, "prompts", filter={"run_ids": []})
     assert "does not fit" in misfit.json()["detail"]
 

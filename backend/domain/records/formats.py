@@ -264,15 +264,25 @@ def _name(value: str, what: str) -> None:
 
 
 def _annotator(value: str) -> str:
-    """The name of a user who stands for an annotator, in one spelling."""
-    return _as_name(_text(value, "annotator", 150), "annotator")
+    """The name of a user who stands for an annotator."""
+    return _line(value, "annotator", 150)
+
+
+def _line(value: object, what: str, longest: int) -> str:
+    """A text that pages show in a line, in one spelling.
+
+    Raises InvalidInput if a part of it cannot be seen.
+    """
+    spelled = _as_name(_text(value, what, longest), what)
+    # Letters with points are taken apart where Unicode has no one letter for them any more.
+    return _text(spelled, what, longest)
 
 
 def _as_name(value: str, what: str) -> str:
     try:
         return as_name(value)
     except ValueError as error:
-        raise InvalidInput(f"the {what} {value[:40]!r} cannot be a name: {error}") from error
+        raise InvalidInput(f"the {what} {value[:40]!r} cannot be used: {error}") from error
 
 
 def _placed(
@@ -359,7 +369,7 @@ def _response(value: object) -> ResponseInput:
     return ResponseInput(
         content=_content(content),
         finish_reason=None if reason is None else FinishReason(reason),
-        source=_text(str(value.get("source") or value.get("model") or "import"), "source", 200),
+        source=_line(str(value.get("source") or value.get("model") or "import"), "source", 200),
         token_ids=_token_ids(value.get("token_ids")),
     )
 
@@ -461,7 +471,7 @@ def _tags(value: object) -> tuple[str, ...]:
         value = [part.strip() for part in value.split(";") if part.strip()]
     if not isinstance(value, Sequence) or len(value) > 50:
         raise InvalidInput(f"`tags` must be a list of at most 50 texts; found {_found(value)}")
-    return tuple(_text(tag, "tag", 100) for tag in value)
+    return tuple(dict.fromkeys(_line(tag, "tag", 100) for tag in value))
 
 
 def _found(value: object) -> str:

@@ -21,6 +21,7 @@ from backend.domain.records.answers import Chosen
 from backend.domain.records.split import Sides
 from backend.errors import InvalidInput
 from backend.schemas.data import SnapshotBody, SnapshotFilter
+from backend.schemas.paging import as_spelled
 from backend.schemas.records import (
     CriterionRecord,
     DemonstrationRecord,
@@ -252,7 +253,8 @@ _STATEMENTS: Mapping[SnapshotKind, Callable[[str, SnapshotFilter], _Rows]] = {
 def _filter(body: SnapshotBody) -> Callable[[Any], bool]:
     wanted = body.filter
     prompt_ids = None if wanted.prompt_ids is None else set(wanted.prompt_ids)
-    tags = None if wanted.tags is None else set(wanted.tags)
+    # Tags are kept in one spelling, but not those of prompts of earlier releases.
+    tags = None if wanted.tags is None else {*wanted.tags, *map(as_spelled, wanted.tags)}
     # Of preferences alone.
     runs = None if wanted.run_ids is None else set(wanted.run_ids)
     chosen = None if wanted.comparison_ids is None else set(wanted.comparison_ids)
