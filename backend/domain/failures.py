@@ -6,7 +6,7 @@ what was measured go in, words come out.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from backend.domain.dotted_path import value_at
@@ -44,6 +44,8 @@ _ROWS = 128
 _OTHER_MODEL = "The weights of this model give NaN or infinite logits in fp32. Use another model."
 # One record has about so many tokens: fewer of them in a pass make no sense.
 _LEAST_TOKENS = 256
+# How much is computed at once: a change of it fits every checkpoint and every schedule.
+_OF_PASSES = frozenset({"optim.micro_batch_tokens", "optim.gradient_checkpointing"})
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def cause_of(word: str | None, otherwise: FailureCause = C.UNEXPLAINED) -> Failu
 def advise(cause: FailureCause, config: Mapping[str, Any], facts: Facts) -> Advice | None:
     """Say what would help, in numbers of this run; None if only the message can say."""
     if cause == C.OUT_OF_MEMORY:
-        return _less_memory(config, facts)
+        return _with_checkpoint(_less_memory(config, facts), config, facts)
     if cause == C.NON_FINITE_LOSS:
         return _gentler(config)
     if cause == C.TIMEOUT:
@@ -95,6 +97,15 @@ def after_crash(crashes: int, checkpoint_step: int | None) -> str:
         )
     where = "from the beginning" if checkpoint_step is None else f"from step {checkpoint_step}"
     return f"Podium retries the run automatically {where}."
+
+
+def _with_checkpoint(advice: Advice, config: Mapping[str, Any], facts: Facts) -> Advice:
+    """Name the checkpoint that a clone with these changes can start from, if there is one."""
+    step = None if config.get("method") in SAMPLERS else facts.checkpoint_step
+    if not step or not advice.changes or not advice.changes.keys() <= _OF_PASSES:
+        return advice
+    how = f"Start the clone from the checkpoint of step {step:,} to keep what was trained by then."
+    return replace(advice, text=f"{advice.text} {how}")
 
 
 def _less_memory(config: Mapping[str, Any], facts: Facts) -> Advice:

@@ -87,6 +87,25 @@ def test_where_no_tokens_can_be_halved_blocks_are_computed_again() -> None:
     assert "optim.gradient_checkpointing" in advice.text
 
 
+def test_a_clone_that_computes_less_at_once_can_start_from_the_last_checkpoint() -> None:
+    trained = Facts(phase="update", step=57, checkpoint_step=40)
+    keeps = " Start the clone from the checkpoint of step 40 to keep what was trained by then."
+
+    def said(config: dict[str, Any], facts: Facts) -> str:
+        advice = advise(C.OUT_OF_MEMORY, config, facts)
+        assert advice is not None
+        return advice.text
+
+    assert said(SFT, trained) == f"Lower optim.micro_batch_tokens from 4096 to 2048.{keeps}"
+    assert said(SFT | FEW_TOKENS, trained).endswith(f"about a third longer.{keeps}")
+    # Without a checkpoint there is nothing to keep, and LoRA does not fit one without it.
+    for config, facts in [(SFT, Facts(phase="update")), (SFT | CHECKPOINTED, trained)]:
+        assert "checkpoint of step" not in said(config, facts)
+    # Fewer prompts in a step change how many steps there are, which a schedule may not allow.
+    assert "checkpoint of step" not in said(POLICY, replace(trained, phase="rollout"))
+    assert "checkpoint of step" not in said(POLICY | {"method": "generate"}, trained)
+
+
 def test_the_longest_responses_of_an_evaluation_are_shortened() -> None:
     sets = [{"name": "short", "max_new_tokens": None}, {"name": "long", "max_new_tokens": 4096}]
 
