@@ -315,6 +315,45 @@ describe("a closer look", () => {
     expect(steps().slice(-8)).toEqual([80, 86, 90, 95, 100, 101, 102, 103]);
   });
 
+  it("keeps why it failed while it is tried again, and says that it is", async () => {
+    const { asked, curves, changes } = await loaded();
+    const said = () => [curves.error, curves.isAsking];
+    void curves.zoomTo([25, 35]);
+    expect(said()).toEqual([null, true]);
+    asked[1]?.fail(new Error("away"));
+    await settle();
+    expect(said()).toEqual([new Error("away"), false]);
+
+    // Everything is loaded anew, then the part.
+    void curves.load();
+    asked[2]?.answer(answerOf([10, 20, 30, 40]));
+    await settle();
+    expect(said()).toEqual([new Error("away"), true]);
+    const before = changes();
+    asked[3]?.answer(answerOf([26, 28, 30, 32]));
+    await settle();
+    expect(said()).toEqual([null, false]);
+    expect(changes()).toBe(before + 1);
+  });
+
+  it("forgets why it failed where the reader looks elsewhere", async () => {
+    const { asked, curves } = await loaded();
+    for (const elsewhere of [[61, 69], null] as const) {
+      void curves.zoomTo([25, 35]);
+      asked.at(-1)?.fail(new Error("away"));
+      await settle();
+      expect(curves.error).toEqual(new Error("away"));
+      void curves.zoomTo(elsewhere);
+      expect([curves.error, curves.isAsking]).toEqual([null, elsewhere !== null]);
+    }
+    // The answer to a part that is no longer shown says nothing either.
+    void curves.zoomTo([25, 35]);
+    void curves.zoomTo(null);
+    asked.at(-1)?.fail(new Error("too late"));
+    await settle();
+    expect([curves.error, curves.isAsking]).toEqual([null, false]);
+  });
+
   it("asks again after a rewind", async () => {
     const { asked, curves, steps } = await loaded();
     void curves.zoomTo([85, 200]);

@@ -108,9 +108,10 @@ type Curves = Map<string, Curve>;
 
 export class LiveCurves {
   isLoaded = false;
-  isAsking = false;
-  /** Why the last load failed, until one succeeds. */
-  error: unknown = null;
+  private isLoading = false;
+  private isLooking = false;
+  private loadError: unknown = null;
+  private lookError: unknown = null;
   private whole: Curves = new Map();
   /** What is drawn while the reader is zoomed in; null = the whole. */
   private close: Curves | null = null;
@@ -128,6 +129,15 @@ export class LiveCurves {
     private readonly fetchSeries: FetchSeries,
     private readonly onChange: () => void,
   ) {}
+
+  /** Why the last load, or the last closer look at this part, failed, until one succeeds. */
+  get error(): unknown {
+    return this.loadError ?? this.lookError;
+  }
+
+  get isAsking(): boolean {
+    return this.isLoading || this.isLooking;
+  }
 
   /** What there is to draw: close where the reader looks, coarse before and behind. */
   get curves(): ReadonlyMap<string, Curve> {
@@ -164,7 +174,7 @@ export class LiveCurves {
     this.isLoaded = false;
     // The stream tells what is stored: the answer to a request that begins now has these points.
     this.waiting = [];
-    this.isAsking = true;
+    this.isLoading = true;
     // Whoever reads why the last one failed sees that it is tried again; nothing else has changed.
     if (this.error !== null) this.onChange();
     try {
@@ -173,13 +183,13 @@ export class LiveCurves {
       this.whole = curvesOf(series);
       this.origin = series[0]?.origin ?? null;
       this.isLoaded = true;
-      this.error = null;
+      this.loadError = null;
       for (const point of this.waiting.splice(0)) this.append(point);
     } catch (problem) {
       if (mine !== this.newest) return;
-      this.error = problem;
+      this.loadError = problem;
     }
-    this.isAsking = false;
+    this.isLoading = false;
     this.onChange();
     await this.look();
   }
@@ -188,6 +198,8 @@ export class LiveCurves {
   async zoomTo(zoom: Zoom): Promise<void> {
     if (zoom?.[0] === this.zoom?.[0] && zoom?.[1] === this.zoom?.[1]) return;
     this.zoom = zoom;
+    // Why another part could not be loaded says nothing of this one.
+    this.lookError = null;
     if (this.isLoaded) await this.look();
   }
 
@@ -230,11 +242,13 @@ export class LiveCurves {
     const mine = ++this.newestLook;
     const { zoom } = this;
     if (this.isClosed) return;
+    this.isLooking = zoom !== null;
     if (zoom === null) {
       this.close = null;
       this.onChange();
       return;
     }
+    if (this.error !== null) this.onChange();
     try {
       const series = await this.fetchSeries(zoom);
       if (mine !== this.newestLook) return;
@@ -242,10 +256,12 @@ export class LiveCurves {
       this.close = new Map(
         [...this.whole].map(([name, curve]) => [name, within(curve, part.get(name), zoom)]),
       );
+      this.lookError = null;
     } catch (problem) {
       if (mine !== this.newestLook) return;
-      this.error = problem;
+      this.lookError = problem;
     }
+    this.isLooking = false;
     this.onChange();
   }
 
