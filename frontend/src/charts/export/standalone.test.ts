@@ -51,7 +51,7 @@ describe("a picture of the page as a file", () => {
   it("gives fonts to texts alone, and to groups nothing", () => {
     const picture = shown();
     watched();
-    const file = parsed(standaloneOf(picture, "Reward vs KL"));
+    const file = parsed(standaloneOf(picture, "Reward vs KL").text);
     const namesOf = (part: string) => file.querySelector(part)?.getAttributeNames().toSorted();
     const drawn = ["fill", "opacity", "stroke", "stroke-dasharray", "stroke-width"];
     expect(namesOf("path")).toEqual(["d", ...drawn]);
@@ -65,10 +65,23 @@ describe("a picture of the page as a file", () => {
     expect(file.querySelector("text")?.getAttribute("font-size")).toBe("font-size of text");
     expect(file.querySelector("circle")?.getAttribute("fill")).toBe("fill of circle");
   });
+  it("has lines of text below it, and is as much higher", () => {
+    const line = { sign: "○", colour: "rgb(0, 114, 178)", text: "GRPO & <PPO>" };
+    const { text, height } = standaloneOf(shown(), "Reward vs KL", [line, line]);
+    const file = parsed(text);
+    expect([...file.querySelectorAll("text")].slice(1).map((one) => one.textContent)).toEqual([
+      "○ GRPO & <PPO>",
+      "○ GRPO & <PPO>",
+    ]);
+    expect(file.querySelector("tspan")?.getAttribute("fill")).toBe("rgb(0, 114, 178)");
+    expect(height).toBeGreaterThan(2 * 12);
+    expect(file.documentElement.getAttribute("height")).toBe(String(height));
+    expect(file.querySelector("rect")?.getAttribute("height")).toBe(String(height));
+  });
   it("has a title, and leaves the page as it was", () => {
     const picture = shown();
     const before = document.body.innerHTML;
-    const file = parsed(standaloneOf(picture, "GRPO & <PPO>: Reward vs KL"));
+    const file = parsed(standaloneOf(picture, "GRPO & <PPO>: Reward vs KL").text);
     expect(file.querySelector("title")?.textContent).toBe("GRPO & <PPO>: Reward vs KL");
     expect(file.documentElement.firstElementChild?.localName).toBe("title");
     expect(document.body.innerHTML).toBe(before);

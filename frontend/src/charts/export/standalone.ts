@@ -14,11 +14,38 @@ const WRITTEN = [
 /** What means something in the page alone. */
 const OF_THE_PAGE = ["class", "style", "tabindex", "aria-label"] as const;
 
+/** A line of text below a picture, with a sign in its colour before it. */
+export interface Line {
+  readonly sign: string;
+  readonly colour: string;
+  readonly text: string;
+}
+
+interface Standalone {
+  /** The whole file. */
+  readonly text: string;
+  readonly width: number;
+  readonly height: number;
+}
+
+const LINE_PX = 16;
+/** From the edges of the picture to the lines below it. */
+export const EDGE = 8;
+
 /** The styles are those of the light theme, whichever is shown: pictures are put on white paper. */
-export function standaloneOf(shown: SVGSVGElement, title: string): string {
+export function standaloneOf(
+  shown: SVGSVGElement,
+  title: string,
+  below: readonly Line[] = [],
+): Standalone {
+  const { width, height: top } = sizeOf(shown);
+  const height = below.length === 0 ? top : top + below.length * LINE_PX + 2 * EDGE;
   const paper = document.createElement("div");
   paper.className = `theme-light ${shown.parentElement?.className ?? ""}`;
   const picture = shown.cloneNode(true) as SVGSVGElement;
+  picture.append(
+    ...below.map((line, place) => lineOf(line, top + EDGE + (place + 0.75) * LINE_PX)),
+  );
   paper.append(picture);
   document.body.append(paper);
   const parts = [...picture.querySelectorAll(":not(g)")];
@@ -30,8 +57,18 @@ export function standaloneOf(shown: SVGSVGElement, title: string): string {
     for (const [property, value] of styles[place] ?? []) part.setAttribute(property, value);
   for (const part of [picture, ...picture.querySelectorAll("*")])
     for (const name of OF_THE_PAGE) part.removeAttribute(name);
-  picture.prepend(named("title", {}, title), named("rect", { ...sizeOf(shown), fill: surface }));
-  return `${new XMLSerializer().serializeToString(picture)}\n`;
+  picture.setAttribute("height", String(height));
+  picture.prepend(named("title", {}, title), named("rect", { width, height, fill: surface }));
+  return { text: `${new XMLSerializer().serializeToString(picture)}\n`, width, height };
+}
+
+function lineOf({ sign, colour, text }: Line, y: number): SVGElement {
+  const [line, mark] = [named("text", { x: EDGE, y }), named("tspan", {}, sign)];
+  // Not as an attribute, which the page's security policy forbids.
+  line.style.fill = "var(--ink)";
+  mark.style.fill = colour;
+  line.append(mark, ` ${text}`);
+  return line;
 }
 
 export function sizeOf(shown: SVGSVGElement): { readonly width: number; readonly height: number } {

@@ -16,6 +16,10 @@ describe("a saved picture of reward against KL", () => {
     expect(fileName(nameOf(shown), "svg")).toBe("GRPO- seed 1 reward vs KL training held-out.svg");
     expect(titleOf(shown)).toBe("GRPO, seed 1: Reward vs KL: training, held-out");
   });
+  it("does not name the runs behind a mean", () => {
+    const faint = { ...path("A seed 1"), isFaint: true };
+    expect(titleOf({ of: "A: GRPO", paths: [faint, path("A")] })).toBe("A: GRPO: Reward vs KL: A");
+  });
   it("says what it is even of a run with a long name", () => {
     const shown = { of: "\u{1f680} long name ".repeat(20), paths: OF_RUN };
     expect(fileName(nameOf(shown), "png")).toMatch(/ reward vs KL training held-out\.png$/);

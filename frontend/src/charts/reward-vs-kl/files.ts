@@ -2,10 +2,12 @@
 import { save, saveCsv } from "@/lib/files/download";
 import { fileName } from "@/lib/files/file-name";
 
+import { fitting, widthOf } from "./labels";
+import { layoutOf, signOf, unnamedOf, type Asked } from "./layout";
 import type { Path } from "./path";
 import { HEADS, rowsOf } from "./rows";
 import { pngOf } from "../export/png";
-import { sizeOf, standaloneOf } from "../export/standalone";
+import { EDGE, sizeOf, standaloneOf } from "../export/standalone";
 
 /** What is saved. */
 export interface Shown {
@@ -14,7 +16,9 @@ export interface Shown {
   readonly paths: readonly Path[];
 }
 
-const labelsOf = ({ paths }: Shown) => paths.map(({ label }) => label);
+/** Not of the runs that are behind a mean. */
+const labelsOf = ({ paths }: Shown) =>
+  paths.filter(({ isFaint = false }) => !isFaint).map(({ label }) => label);
 
 /** Parts of the name of a file. */
 export const nameOf = (shown: Shown): readonly string[] => [
@@ -29,13 +33,26 @@ export const titleOf = (shown: Shown): string =>
 export const saveRows = (shown: Shown): void =>
   saveCsv([HEADS, ...rowsOf(shown.paths)], nameOf(shown));
 
-export function saveVectors(drawn: SVGSVGElement, shown: Shown): void {
-  const file = new Blob([standaloneOf(drawn, titleOf(shown))], { type: "image/svg+xml" });
+/** What is saved as a picture. */
+export type Pictured = Shown & Pick<Asked, "isRoot" | "reward">;
+
+/** The picture as it is drawn, and below it the names of paths for which it has no room. */
+function fileOf(drawn: SVGSVGElement, shown: Pictured) {
+  const { width, height } = sizeOf(drawn);
+  const below = unnamedOf(shown.paths, layoutOf({ ...shown, width, height })).map((path) => ({
+    sign: signOf(path),
+    colour: `var(${path.colour})`,
+    text: fitting(path.label, width - 2 * EDGE - widthOf(`${signOf(path)} `)),
+  }));
+  return standaloneOf(drawn, titleOf(shown), below);
+}
+
+export function saveVectors(drawn: SVGSVGElement, shown: Pictured): void {
+  const file = new Blob([fileOf(drawn, shown).text], { type: "image/svg+xml" });
   save(file, fileName(nameOf(shown), "svg"));
 }
 
-export async function savePixels(drawn: SVGSVGElement, shown: Shown): Promise<void> {
-  const { width, height } = sizeOf(drawn);
-  const pixels = await pngOf(standaloneOf(drawn, titleOf(shown)), width, height);
-  save(pixels, fileName(nameOf(shown), "png"));
+export async function savePixels(drawn: SVGSVGElement, shown: Pictured): Promise<void> {
+  const { text, width, height } = fileOf(drawn, shown);
+  save(await pngOf(text, width, height), fileName(nameOf(shown), "png"));
 }

@@ -1,45 +1,50 @@
-/** Where the labels of paths stand: at their ends, in the picture, and never over one another. */
+/**
+ * Where the labels of paths stand: near their ends, in the picture, over no point and no other label. One
+ * that finds no such place is left out: a legend names its path.
+ */
 
 /** A label that wants to begin or end at `x`, with its line of text at `y`; pixels. */
 export interface Wanted {
   readonly text: string;
+  /** What is said instead where there is no place for the text. */
+  readonly short?: string | undefined;
   readonly x: number;
   readonly y: number;
 }
 
-type Placed<Label> = Label & { readonly anchor: "start" | "end" };
+export type Placed<Label> = Label & { readonly anchor: "start" | "end" };
 
-/** What the letters of the picture take; pixels. Those of Chinese and the like are squares. */
-const LETTER = 6.7;
-const SQUARE = 11;
-const FIRST_SQUARE = "\u2e80";
-const LINE = 14;
-/** From the line of a text to the ends of its letters above and below. */
-const ABOVE = 10;
-const BELOW = 3;
-
-/** What labels must not leave; pixels. */
-export interface Room {
+/** Pixels. */
+export interface Box {
   readonly left: number;
   readonly right: number;
   readonly top: number;
   readonly bottom: number;
 }
 
-/** What a label would hide: a point with its interval; pixels. */
-export interface Mark {
-  readonly x: number;
-  readonly top: number;
-  readonly bottom: number;
-}
+/** What the letters of the picture take from this code point on; pixels. */
+const WIDTHS = [
+  ["\u{1f000}", 15], // Emoji.
+  ["\u2e80", 11], // Chinese and the like are squares.
+  ["", 6.7],
+] as const;
+const LETTER = 6.7;
+const LINE = 14;
+/** From the line of a text to the ends of its letters above and below. */
+const ABOVE = 10;
+const BELOW = 3;
 
 /** A label takes at most so much of the width: the paths are what the picture is about. */
 const MOST = 0.6;
 /** Further away nobody would see what it is a label of. */
-const FARTHEST_LINES = 8;
+const FARTHEST_LINES = 3;
+/** From where a path ends to a label beside it: past the mark of its last point, with some air. */
+const PAST_MARK = 10;
+/** Numbers of pixels are not exact. */
+const NEARLY = 0.01;
 
-const widthOf = (text: string): number =>
-  [...text].reduce((sum, letter) => sum + (letter < FIRST_SQUARE ? LETTER : SQUARE), 0);
+export const widthOf = (text: string): number =>
+  [...text].reduce((sum, letter) => sum + (WIDTHS.find(([from]) => letter >= from)?.[1] ?? 0), 0);
 
 /** A text without its middle where it is too wide: runs of a sweep differ at their ends. */
 export function fitting(text: string, width: number): string {
@@ -53,53 +58,82 @@ export function fitting(text: string, width: number): string {
   return shown();
 }
 
-/** Left of where its path ends, if there is room, else right of it, as far as there is room. */
-function beside<Label extends Wanted>(label: Label, { left, right }: Room): Placed<Label> {
+export function boxOf({ text, x, y, anchor }: Placed<Wanted>): Box {
+  const width = widthOf(text);
+  const left = anchor === "end" ? x - width : x;
+  return { left, right: left + width, top: y - ABOVE, bottom: y + BELOW };
+}
+
+/** Beside one another, two labels would read as one without a letter between them. */
+const withGap = ({ left, right, top, bottom }: Box): Box => ({
+  ...{ left: left - LETTER, right: right + LETTER },
+  ...{ top: top - 0.5, bottom: bottom + 0.5 },
+});
+
+const isOver = (one: Box, other: Box): boolean =>
+  one.left < other.right &&
+  other.left < one.right &&
+  one.top < other.bottom &&
+  other.top < one.bottom;
+
+const isIn = (box: Box, room: Box): boolean =>
+  box.left > room.left - NEARLY &&
+  box.right < room.right + NEARLY &&
+  box.top > room.top - NEARLY &&
+  box.bottom < room.bottom + NEARLY;
+
+/** Up to where its path ends, from there on as far as there is room, and past both sides of its mark. */
+function beside<Label extends Wanted>(label: Label, { left, right }: Box): Placed<Label>[] {
   const text = fitting(label.text, MOST * (right - left));
-  const width = widthOf(text);
-  if (label.x - width >= left) return { ...label, text, anchor: "end" };
-  return { ...label, text, x: Math.min(label.x, right - width), anchor: "start" };
+  const { x } = label;
+  return [
+    { ...label, text, anchor: "end" },
+    { ...label, text, x: Math.min(x, right - widthOf(text)), anchor: "start" },
+    { ...label, text, x: x - PAST_MARK, anchor: "end" },
+    { ...label, text, x: x + PAST_MARK, anchor: "start" },
+  ];
 }
 
-const endsOf = ({ text, x, anchor }: Placed<Wanted>): readonly [number, number] => {
-  const width = widthOf(text);
-  return anchor === "end" ? [x - width, x] : [x, x + width];
-};
+/** The wanted line, then one and more lines below and above it, in turn. */
+const lines = (y: number): number[] =>
+  Array.from(
+    { length: 2 * FARTHEST_LINES + 1 },
+    (_, i) => y + Math.ceil(i / 2) * LINE * (i % 2 ? 1 : -1),
+  );
 
-function isOver(one: Placed<Wanted>, other: Placed<Wanted>): boolean {
-  const [left, right] = endsOf(one);
-  const [from, to] = endsOf(other);
-  return Math.abs(one.y - other.y) < LINE && left < to && from < right;
+/** All places that may do for a label, the best first. */
+function placesOf<Label extends Wanted>(label: Label, room: Box): Placed<Label>[] {
+  const places = beside(label, room);
+  return lines(label.y).flatMap((y) => places.map((place) => ({ ...place, y })));
 }
 
-/** The wanted line, then one and more lines above and below it, in turn. */
-const lines = (y: number, most: number): number[] =>
-  Array.from({ length: 2 * most + 1 }, (_, i) => y + Math.ceil(i / 2) * LINE * (i % 2 ? -1 : 1));
-
-/**
- * In the order of what is wanted. A label hides no marks if it need not go far for that; where there is
- * no room left beside other labels, it stays where it wants to be.
- */
+/** In the order of what is wanted. `taken`: what no label may cover, such as points. */
 export function placed<Label extends Wanted>(
   wanted: readonly Label[],
-  room: Room,
-  marks: readonly Mark[] = [],
+  room: Box,
+  taken: readonly Box[] = [],
 ): Placed<Label>[] {
   const all: Placed<Label>[] = [];
+  const boxes: Box[] = [];
   for (const label of wanted) {
-    const here = beside(label, room);
-    const [left, right] = endsOf(here);
-    const near = marks.filter(({ x }) => x >= left && x <= right);
-    const free = lines(label.y, Math.max(wanted.length, FARTHEST_LINES))
-      .map((y) => ({ ...here, y }))
-      .filter(({ y }) => y - LINE >= room.top && y <= room.bottom)
-      .filter((one) => !all.some((other) => isOver(one, other)));
-    const clear = free.find(
-      ({ y }) =>
-        Math.abs(y - label.y) <= FARTHEST_LINES * LINE &&
-        near.every(({ top, bottom }) => bottom < y - ABOVE || top > y + BELOW),
-    );
-    all.push(clear ?? free[0] ?? here);
+    const { short } = label;
+    const tried = [label, ...(short === undefined ? [] : [{ ...label, text: short }])]
+      .flatMap((said) => placesOf(said, room))
+      .filter((place) => isIn(boxOf(place), room));
+    // There may be thousands of points, of which few are anywhere near.
+    const around = hullOf(tried.map(boxOf));
+    const near = [...taken, ...boxes].filter((box) => isOver(box, around));
+    const free = tried.find((place) => !near.some((box) => isOver(box, boxOf(place))));
+    if (free === undefined) continue;
+    all.push(free);
+    boxes.push(withGap(boxOf(free)));
   }
   return all;
 }
+
+const hullOf = (boxes: readonly Box[]): Box => ({
+  left: Math.min(...boxes.map(({ left }) => left)),
+  right: Math.max(...boxes.map(({ right }) => right)),
+  top: Math.min(...boxes.map(({ top }) => top)),
+  bottom: Math.max(...boxes.map(({ bottom }) => bottom)),
+});

@@ -48,6 +48,8 @@ export interface Path {
   /** What is handed back when one of its points is picked. */
   readonly id: string;
   readonly label: string;
+  /** What it is called where there is no room for the label; absent = nothing. */
+  readonly short?: string;
   /** Name of a CSS variable. */
   readonly colour: string;
   readonly points: readonly PathPoint[];

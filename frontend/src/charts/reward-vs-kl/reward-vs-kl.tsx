@@ -6,12 +6,13 @@
  */
 import "./reward-vs-kl.css";
 
-import { useState, type KeyboardEvent, type MouseEvent } from "react";
+import { useMemo, useState, type KeyboardEvent, type MouseEvent } from "react";
 
 import { between, number } from "@/lib/format";
 
-import { savePixels, saveRows, saveVectors, type Shown } from "./files";
-import { fitting, placed, type Mark, type Room } from "./labels";
+import { savePixels, saveRows, saveVectors, type Pictured } from "./files";
+import { DASH, layoutOf, namedOf, PAD, radiusOf, TITLE, type Layout } from "./layout";
+import { Legend } from "./legend";
 import type { Column, Path, PathPoint } from "./path";
 import { HEADS, rowsOf } from "./rows";
 import { labelsOf, niceTicks } from "../ticks";
@@ -38,7 +39,6 @@ export function paired(
   });
 }
 
-const PAD = { left: 52, right: 16, top: 28, bottom: 40 };
 interface Near {
   readonly path: Path;
   readonly point: PathPoint;
@@ -58,6 +58,12 @@ export function nearOf(paths: readonly Path[], at: At | null): Near | null {
   const path = paths.find(({ id }) => id === at?.path);
   const point = path?.points.find(({ step }) => step >= (at?.step ?? 0));
   return path === undefined || point === undefined ? null : { path, point };
+}
+
+/** The last point of a path. */
+function endOf(path: Path | null): Near | null {
+  const point = path?.points.at(-1);
+  return path === null || point === undefined ? null : { path, point };
 }
 
 function wordsOf({ path, point }: Near): string {
@@ -90,21 +96,19 @@ const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
   ArrowDown: [0, 1],
 };
 
-/** Where points stand on a picture of this size. */
-interface Places {
-  readonly X: (point: PathPoint) => number;
-  readonly Y: (reward: number) => number;
-}
-
-function PathMarks({ path, near, places }: { path: Path; near: Near | null; places: Places }) {
+function PathMarks({ path, near, layout }: { path: Path; near: Near | null; layout: Layout }) {
   const { points, isEvaluated, isFaint = false, colour } = path;
-  const size = isFaint ? 3 : isEvaluated ? 4.5 : 3;
-  const { X, Y } = places;
+  const size = radiusOf(path);
+  const { X, Y } = layout;
   const line = points.map((p, i) => `${i === 0 ? "M" : "L"}${X(p)} ${Y(p.reward)}`).join("");
   const isNear = (p: PathPoint) => near?.point === p;
   return (
     <g
-      className={`${isEvaluated ? "evaluated" : "steps"} ${isFaint ? "faint" : ""}`}
+      className={[
+        isEvaluated ? "evaluated" : "steps",
+        ...(isFaint ? ["faint"] : []),
+        ...(near?.path === path ? ["near"] : []),
+      ].join(" ")}
       style={{ color: `var(${colour})` }}
     >
       <path d={line} />
@@ -123,38 +127,13 @@ function PathMarks({ path, near, places }: { path: Path; near: Near | null; plac
   );
 }
 
-const MARK_PX = 5;
-
-/** What is drawn of a point. */
-const markOf = (point: PathPoint, { X, Y }: Places): Mark => ({
-  x: X(point),
-  top: Math.min(Y(point.high), Y(point.reward) - MARK_PX),
-  bottom: Math.max(Y(point.low), Y(point.reward) + MARK_PX),
-});
-
-/** What each path is called, at its end, with its colour: a label may have made room for another. */
-function PathLabels({
-  paths,
-  places,
-  room,
-}: {
-  paths: readonly Path[];
-  places: Places;
-  room: Room;
-}) {
-  const wanted = paths.flatMap((path) => {
-    const last = path.points.at(-1);
-    if (path.isFaint === true || last === undefined) return [];
-    const mark = path.isEvaluated ? "○" : "●";
-    const [x, y] = [places.X(last), places.Y(last.reward) - 9];
-    return [{ path, mark, text: `${mark} ${path.label}`, x, y }];
-  });
-  const marks = paths.flatMap(({ points }) => points.map((point) => markOf(point, places)));
-  return placed(wanted, room, marks).map(({ path, mark, text, x, y, anchor }) => (
+/** What each path is called, with its colour: a label may have made room for another. */
+function PathLabels({ labels }: Pick<Layout, "labels">) {
+  return labels.map(({ path, text, x, y, anchor }) => (
     <text key={path.id} className="path-label" x={x} y={y} textAnchor={anchor}>
       {text.endsWith(path.label) ? null : <title>{path.label}</title>}
-      <tspan style={{ fill: `var(${path.colour})` }}>{mark}</tspan>
-      {text.slice(mark.length)}
+      <tspan style={{ fill: `var(${path.colour})` }}>{DASH}</tspan>
+      {text.slice(DASH.length)}
     </text>
   ));
 }
@@ -181,10 +160,10 @@ interface RewardVsKlProps {
 export function RewardVsKl(props: RewardVsKlProps) {
   const [isTable, setTable] = useState(false);
   const [drawn, setDrawn] = useState<SVGSVGElement | null>(null);
-  const { of, paths, exactPaths, onProblem } = props;
+  const { of, paths, isRoot, reward, exactPaths, onProblem } = props;
   const tried = (saved: Promise<void>) => void saved.then(() => onProblem(null), onProblem);
-  const savePicture = async (saved: (drawn: SVGSVGElement, shown: Shown) => unknown) => {
-    if (drawn !== null) await saved(drawn, { of, paths });
+  const savePicture = async (saved: (drawn: SVGSVGElement, shown: Pictured) => unknown) => {
+    if (drawn !== null) await saved(drawn, { of, paths, isRoot, reward });
   };
   return (
     <>
@@ -261,23 +240,17 @@ function Numbers({ paths, height }: RewardVsKlProps) {
 }
 
 function Picture(props: RewardVsKlProps & { onDrawn: (drawn: SVGSVGElement | null) => void }) {
-  const { paths, isRoot, height, onDrawn } = props;
+  const { paths, isRoot, height, reward, onDrawn } = props;
   const all = paths.flatMap((path) => path.points.map((point) => ({ path, point })));
   const [ref, width] = useWidth();
   const [at, setAt] = useState<At | null>(null);
   const setNear = (next: Near | null) => setAt(atOf(next));
   const near = nearOf(paths, at);
-  // A sampled KL near 0 may lie below it: it stands at the border and is told as it was measured.
-  const far = (kl: number) => (isRoot ? Math.sqrt(Math.max(0, kl)) : Math.max(0, kl));
-  const right = Math.max(...all.map(({ point }) => far(point.kl)), 1e-6) * 1.05;
-  const rewards = all.flatMap(({ point }) => [point.low, point.high]);
-  const span = Math.max(...rewards) - Math.min(...rewards) || 1;
-  const [low, high] = [Math.min(...rewards) - 0.06 * span, Math.max(...rewards) + 0.06 * span];
-  const places: Places = {
-    X: (p) => PAD.left + ((width - PAD.left - PAD.right) * far(p.kl)) / right,
-    Y: (reward) =>
-      height - PAD.bottom - ((height - PAD.top - PAD.bottom) * (reward - low)) / (high - low),
-  };
+  const layout = useMemo(
+    () => layoutOf({ paths, width, height, isRoot, reward }),
+    [paths, width, height, isRoot, reward],
+  );
+  const { X, Y, right, low, high } = layout;
 
   const pick = () => {
     if (near !== null) props.onPick?.(near.path, near.point);
@@ -294,7 +267,7 @@ function Picture(props: RewardVsKlProps & { onDrawn: (drawn: SVGSVGElement | nul
   const look = (event: MouseEvent<SVGSVGElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const away = ({ point }: Near) => Math.hypot(places.X(point) - x, places.Y(point.reward) - y);
+    const away = ({ point }: Near) => Math.hypot(X(point) - x, Y(point.reward) - y);
     setNear(
       all.reduce<Near | null>(
         (best, one) => (best === null || away(one) < away(best) ? one : best),
@@ -302,15 +275,20 @@ function Picture(props: RewardVsKlProps & { onDrawn: (drawn: SVGSVGElement | nul
       ),
     );
   };
-  const told = paths.flatMap((path) => {
-    if (path.isFaint === true) return [];
-    const last = path.points.at(-1);
-    return last === undefined ? [] : [wordsOf({ path, point: last })];
+  const told = namedOf(paths).flatMap((path) => {
+    const end = endOf(path);
+    return end === null ? [] : [wordsOf(end)];
   });
   const [xTicks, yTicks] = [niceTicks(0, right), niceTicks(low, high)];
   const [xLabels, yLabels] = [labelsOf(xTicks), labelsOf(yTicks)];
   return (
     <div ref={ref} className="reward-vs-kl">
+      <Legend
+        paths={paths}
+        width={width}
+        near={near?.path.id}
+        onNear={(path) => setNear(endOf(path))}
+      />
       <svg
         ref={onDrawn}
         width={width}
@@ -327,14 +305,8 @@ function Picture(props: RewardVsKlProps & { onDrawn: (drawn: SVGSVGElement | nul
       >
         {yTicks.map((tick, place) => (
           <g key={tick}>
-            <line
-              className="grid"
-              x1={PAD.left}
-              x2={width - PAD.right}
-              y1={places.Y(tick)}
-              y2={places.Y(tick)}
-            />
-            <text x={PAD.left - 8} y={places.Y(tick) + 4} textAnchor="end">
+            <line className="grid" x1={PAD.left} x2={width - PAD.right} y1={Y(tick)} y2={Y(tick)} />
+            <text x={PAD.left - 8} y={Y(tick) + 4} textAnchor="end">
               {yLabels[place]}
             </text>
           </g>
@@ -347,23 +319,14 @@ function Picture(props: RewardVsKlProps & { onDrawn: (drawn: SVGSVGElement | nul
             </text>
           );
         })}
-        <text x={4} y={12}>
-          {fitting(props.reward, width - PAD.right)}
-        </text>
+        <text {...TITLE}>{layout.title}</text>
         <text x={width - PAD.right} y={height - 4} textAnchor="end">
           {isRoot ? "√KL to the reference" : "KL to the reference, nats per response"}
         </text>
         {paths.map((path) => (
-          <PathMarks key={path.id} path={path} near={near} places={places} />
+          <PathMarks key={path.id} path={path} near={near} layout={layout} />
         ))}
-        <PathLabels
-          paths={paths}
-          places={places}
-          room={{
-            ...{ left: PAD.left, right: width - PAD.right },
-            ...{ top: 0, bottom: height - PAD.bottom },
-          }}
-        />
+        <PathLabels labels={layout.labels} />
       </svg>
       <p className="small muted mono" aria-live="polite">
         {near === null ? props.caption : wordsOf(near)}

@@ -79,7 +79,8 @@ export function pathsOf(
     const visible = runs.filter((run) => !hidden.has(run));
     const own = visible.map((run) => {
       const path = runPath(run, place, measure, known);
-      return runs.length > 1 ? { ...path, label: `${path.label} ${nameOf(run)}` } : path;
+      if (runs.length === 1) return path;
+      return { ...path, label: `${path.label} ${nameOf(run)}`, short: path.label };
     });
     if (runs.length - leftOut.length < FEWEST_FOR_MEAN) return own;
     return [...own.map((path) => ({ ...path, isFaint: true })), groupPath(place, measure, known)];

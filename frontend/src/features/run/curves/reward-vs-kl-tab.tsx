@@ -6,7 +6,6 @@ import { metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { curveOf, type LiveCurves, type Zoom } from "@/charts/live-curves";
 import { RewardVsKl } from "@/charts/reward-vs-kl/reward-vs-kl";
-import type { Path } from "@/charts/reward-vs-kl/path";
 import { useExplain } from "@/components/metrics/use-explain";
 import { KlScale } from "@/components/metrics/kl-scale";
 import { zoomParam } from "@/components/chart/window";
@@ -25,21 +24,6 @@ const BESIDE = [
   ["kl/response", "--s2"],
   ["length/mean", "--s3"],
 ] as const;
-
-/** Which colour is what; a path without points has none. */
-function Legend({ paths }: { paths: readonly Path[] }) {
-  return (
-    <ul className="row small muted reward-vs-kl-legend">
-      {paths
-        .filter(({ points }) => points.length > 0)
-        .map(({ id, label, colour, isEvaluated }) => (
-          <li key={id}>
-            <i className={isEvaluated ? "ring" : ""} style={{ color: `var(${colour})` }} /> {label}
-          </li>
-        ))}
-    </ul>
-  );
-}
 
 /** As many buckets as the charts have, so that the file has the points that are drawn. */
 const POINTS = 1000;
@@ -103,7 +87,6 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
             <span className="grow" />
             <KlScale isRoot={isRoot} onChange={(kl) => set({ kl })} />
           </h3>
-          <Legend paths={paths} />
           <RewardVsKl
             of={run.name}
             paths={paths}
