@@ -11,8 +11,8 @@ import { EDGE, sizeOf, standaloneOf } from "../export/standalone";
 
 /** What is saved. */
 export interface Shown {
-  /** The run or the groups that it is of: labels of paths alone do not say. */
-  readonly of: string;
+  /** Whose it is, in parts: a run with its id, or groups. Labels of paths alone do not say. */
+  readonly of: readonly string[];
   readonly paths: readonly Path[];
 }
 
@@ -22,13 +22,13 @@ const labelsOf = ({ paths }: Shown) =>
 
 /** Parts of the name of a file. */
 export const nameOf = (shown: Shown): readonly string[] => [
-  shown.of,
+  ...shown.of,
   "reward vs KL",
   labelsOf(shown).join(" "),
 ];
 
 export const titleOf = (shown: Shown): string =>
-  `${shown.of}: Reward vs KL: ${labelsOf(shown).join(", ")}`;
+  `${shown.of.join(" ")}: Reward vs KL: ${labelsOf(shown).join(", ")}`;
 
 export const saveRows = (shown: Shown): void =>
   saveCsv([HEADS, ...rowsOf(shown.paths)], nameOf(shown));

@@ -140,7 +140,7 @@ function PathLabels({ labels }: Pick<Layout, "labels">) {
 
 interface RewardVsKlProps {
   /** Whose picture it is, in the name and the title of a saved file. */
-  of: string;
+  of: readonly string[];
   paths: readonly Path[];
   isRoot: boolean;
   height: number;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { fileName } from "./file-name";
+import { fileName, partsOfRun } from "./file-name";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text).length;
 const ROCKET = "\u{1f680}";
@@ -29,6 +29,15 @@ describe("the name of a file", () => {
       expect(name).not.toMatch(/\p{Cs}/u);
     },
   );
+
+  it("tells runs of one name apart, and says the same of a run each time", () => {
+    const files = ["run_k7w2aaaaaaaaaaaaaaaa", "run_x3m9aaaaaaaaaaaaaaaa"].map((id) =>
+      fileName([...partsOfRun({ id, name: "GRPO" }), "loss"], "csv"),
+    );
+    expect(files).toEqual(["GRPO run_k7w2 loss.csv", "GRPO run_x3m9 loss.csv"]);
+    const long = { id: "run_k7w2aaaaaaaaaaaaaaaa", name: "x".repeat(300) };
+    expect(fileName([...partsOfRun(long), "loss"], "csv")).toMatch(/ run_k7w2 loss\.csv$/);
+  });
 
   it("tells long names apart by their ends, or by what was left out", () => {
     const sweep = "a sweep over everything ".repeat(10);

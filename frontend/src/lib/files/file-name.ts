@@ -6,6 +6,15 @@ const GAP = "…";
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
+/** As much of an id as the pages show of its beginning: `run_k7w2`. */
+const ID_LETTERS = 8;
+
+/** The parts that name a run: several runs may have one name, so its id begins behind it. */
+export const partsOfRun = (run: { id: string; name: string }): readonly string[] => [
+  run.name,
+  run.id.slice(0, ID_LETTERS),
+];
+
 /** A name that every file system takes; what it would not take is a dash. */
 export function fileName(parts: readonly string[], ending: string): string {
   const plain = parts.map((part) => part.replace(/[^\p{L}\p{M}\p{N} ._+-]+/gu, "-"));

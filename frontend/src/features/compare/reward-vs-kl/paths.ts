@@ -11,6 +11,7 @@ import {
 } from "@/charts/reward-vs-kl/path";
 import { FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { colourOf, letterOf } from "@/components/seed-groups/group-names";
+import { partsOfRun } from "@/lib/files/file-name";
 import { plural } from "@/lib/format";
 
 import type { Measure } from "./measures";
@@ -86,6 +87,17 @@ export function pathsOf(
     return [...own.map((path) => ({ ...path, isFaint: true })), groupPath(place, measure, known)];
   });
   return paths.filter(({ points }) => points.length > 0);
+}
+
+/** The names of runs by id; those that several runs share with the beginning of the id. */
+export function namesApart(
+  runs: readonly { readonly id: string; readonly name: string }[],
+): ReadonlyMap<string, string> {
+  const names = runs.map(({ name }) => name);
+  const shared = new Set(names.filter((name, place) => names.indexOf(name) !== place));
+  return new Map(
+    runs.map((run) => [run.id, shared.has(run.name) ? partsOfRun(run).join(" ") : run.name]),
+  );
 }
 
 /** What fits into a title. */

@@ -17,7 +17,7 @@ import { useView } from "@/features/compare/view";
 import { useGo } from "@/lib/address/use-go";
 
 import { chosenOf, isGold, measuresOf, missingMeasures, type Measure } from "./measures";
-import { pathsOf, whoseOf, type Known } from "./paths";
+import { namesApart, pathsOf, whoseOf, type Known } from "./paths";
 
 const POINTS = 300;
 const HEIGHT = 360;
@@ -104,7 +104,8 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
   const client = useQueryClient();
   const [problem, setProblem] = useState<unknown>(null);
   const { known, error, isAskedAgain, isLoaded, retry } = useKnown(measure, refetchMs);
-  const nameOf = (run: string) => runs.get(run)?.name ?? run;
+  const names = namesApart([...runs.values()]);
+  const nameOf = (run: string) => names.get(run) ?? run;
   const drawn = (found: Known) => pathsOf(answer.groups, hidden, measure, found, nameOf);
   const paths = drawn(known);
   const pick = ({ id }: Path, { step }: PathPoint) => {
@@ -128,7 +129,7 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
   return (
     <>
       <RewardVsKl
-        of={whoseOf(answer.groups, paths, nameOf)}
+        of={[whoseOf(answer.groups, paths, nameOf)]}
         paths={paths}
         isRoot={isRoot}
         height={HEIGHT}

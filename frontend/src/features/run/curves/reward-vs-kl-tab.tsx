@@ -11,6 +11,7 @@ import { KlScale } from "@/components/metrics/kl-scale";
 import { zoomParam } from "@/components/chart/window";
 import { Empty, Failure, Skeleton } from "@/components/states";
 import { onAxis, useView } from "@/features/run/view";
+import { partsOfRun } from "@/lib/files/file-name";
 import { useGo } from "@/lib/address/use-go";
 import { trainingReward } from "@/components/metrics/training-reward";
 
@@ -88,7 +89,7 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
             <KlScale isRoot={isRoot} onChange={(kl) => set({ kl })} />
           </h3>
           <RewardVsKl
-            of={run.name}
+            of={partsOfRun(run)}
             paths={paths}
             isRoot={isRoot}
             height={480}

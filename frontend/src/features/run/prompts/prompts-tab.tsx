@@ -17,6 +17,7 @@ import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { useView } from "@/features/run/view";
 import { saveCsv } from "@/lib/files/download";
+import { partsOfRun } from "@/lib/files/file-name";
 import { number, percent, plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 import { useGo } from "@/lib/address/use-go";
@@ -75,7 +76,7 @@ function Prompts({ run, base, found }: { run: Run; base: string; found: PromptSc
   const measure = wanted === "score" || wanted === "passed" ? wanted : first;
   const rows = learned(found.items, measure);
   const saturated = rows.filter((one) => one.saturatedAt !== null);
-  const saveValues = () => saveCsv(csvRows(found.items), [run.name, "prompts"]);
+  const saveValues = () => saveCsv(csvRows(found.items), [...partsOfRun(run), "prompts"]);
   return (
     <section className="card prompt-scores" aria-label="Prompts">
       <div className="row card-head">

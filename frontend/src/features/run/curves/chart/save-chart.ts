@@ -11,6 +11,7 @@ import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
 import type { Cell } from "@/lib/files/csv";
 import { saveCsv } from "@/lib/files/download";
+import { partsOfRun } from "@/lib/files/file-name";
 
 import { plotted } from "../columns";
 import type { Drawn } from "../layout";
@@ -27,7 +28,7 @@ export interface Chart {
 
 /** Of a file of this chart. */
 export const nameOf = ({ run, drawn }: Chart): readonly string[] => [
-  run.name,
+  ...partsOfRun(run),
   drawn.explained.name,
 ];
 

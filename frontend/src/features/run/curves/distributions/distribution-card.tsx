@@ -9,6 +9,7 @@ import type { Zoom } from "@/charts/live-curves";
 import { Item, ItemsMenu } from "@/components/chart/chart-menu";
 import type { View } from "@/features/run/view";
 import { saveCsv } from "@/lib/files/download";
+import { partsOfRun } from "@/lib/files/file-name";
 import { number } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 
@@ -43,7 +44,11 @@ export function DistributionCard(props: DistributionCardProps) {
   const [title, unit] = KNOWN[spread.name] ?? [spread.name, ""];
   const at = summaries[place ?? summaries.length - 1];
   const saveValues = () =>
-    saveCsv(rowsOf(spread, summaries, view.axis), [run.name, spread.name, "distribution"]);
+    saveCsv(rowsOf(spread, summaries, view.axis), [
+      ...partsOfRun(run),
+      spread.name,
+      "distribution",
+    ]);
   return (
     <section className="card chart" aria-label={`${spread.name} distribution`}>
       <header>
