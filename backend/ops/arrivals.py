@@ -159,6 +159,8 @@ class Arrivals:
     async def _end_late(self) -> None:
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
+            # After a pause of the process the rest of their headers may be here.
+            self._look()
             for arrival in list(islice(self._waiting.values(), ENDED_AT_ONCE)):
                 if self._loop.time() - arrival.since <= connections.HEADERS_S:
                     break

@@ -28,6 +28,10 @@ log = logging.getLogger("podium.server")
 
 # From the first byte of a request, or the opening of the connection, to the end of the headers.
 HEADERS_S = 10.0
+# From an answer to the next request. Clients and proxies throw a connection away that idles for so
+# long, most after less than a minute: one that sends when the server closes cannot know what became
+# of its request. Where connections are needed, those that idle end first.
+KEEP_ALIVE_S = 75
 # Of a body, over a window; time in which the application does not read does not count. What is
 # larger has a place that others wait for: 128 MiB have less than two hours.
 SLOWEST_BYTES_PER_S = 1000
@@ -436,6 +440,8 @@ class Guarded(HttpToolsProtocol):
             self.transport.close()
 
     def _check_headers(self, now: float) -> None:
+        if self.timeout_keep_alive_task is not None and not self._has_bytes:
+            return  # Nothing has come since the last answer, and `KEEP_ALIVE_S` counts.
         if self._headers_since is None:
             self._headers_since = now
         elif now - self._headers_since > HEADERS_S:

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from backend.errors import ServiceError
 from backend.main import create_app
 from backend.ops.arrivals import Arrivals
-from backend.ops.connections import Guard, raise_file_limit
+from backend.ops.connections import KEEP_ALIVE_S, Guard, raise_file_limit
 from backend.ops.listening import listen, reach_of, url_of
 from backend.reading.reader import Reader
 from backend.settings import UMASK, Settings, wrong_settings
@@ -93,6 +93,7 @@ def server_of(settings: Settings, *, most_connections: int) -> uvicorn.Server:
         log_config=None,  # `main` has set it.
         log_level=settings.log_level,
         access_log=False,  # `backend.traces.requests` knows more.
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACEFUL_SHUTDOWN_S,
         server_header=False,
     )

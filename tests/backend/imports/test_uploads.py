@@ -374,7 +374,7 @@ POST /api/v1/projects/%s/imports?kind=prompts HTTP/1.1\r
 Host: localhost\r
 Authorization: Bearer %s\r
 Content-Type: application/x-ndjson\r
-Content-Length: 100000\r
+Content-Length: 1000000\r
 \r
 {"prompt":"""
 
@@ -386,13 +386,21 @@ def test_people_who_send_slowly_delay_no_import(sqlite_url: str, tmp_path: Path)
     member = {"name": "R", "role": "researcher", "project_ids": [project]}
     with ExitStack() as slow:
         slow.callback(server.close)
-        # All keys first: who sends so slowly is cut off after some seconds.
         users = [admin.post("/users", json=member).json()["id"] for _ in range(3)]
         named = {"name": "k"}
         keys = [admin.post(f"/users/{user}/keys", json=named).json()["key"] for user in users]
-        for key in keys:
-            connection = slow.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+        connections = [
+            slow.enter_context(socket.create_connection(("127.0.0.1", server.port))) for _ in keys
+        ]
+        for connection, key in zip(connections, keys, strict=True):
             connection.sendall(SLOW % (project.encode(), key.encode()))
-        wait_until(lambda: len(list(uploads.glob("upload-*"))) == 3, "three files are arriving")
+
+        def are_arriving() -> bool:
+            # Who sends nothing for some seconds is cut off.
+            for connection in connections:
+                connection.sendall(b" " * 1000)
+            return len(list(uploads.glob("upload-*"))) == 3
+
+        wait_until(are_arriving, "three files are arriving")
         done = admin.post(f"/projects/{project}/imports?kind=prompts", content=texts("a"))
         assert done.json()["accepted"] == 1

@@ -196,6 +196,22 @@ def test_a_request_that_has_come_is_answered_though_the_time_for_it_is_over(
     connection.close()
 
 
+def test_a_connection_idles_for_longer_than_headers_may_take(served: Served) -> None:
+    connection = served.connect()
+    assert served.show(connection, served.key) == 200
+    time.sleep(HEADERS_S + 3 * connections.CHECK_EVERY_S)
+    assert served.show(connection, served.key) == 200
+    connection.close()
+
+
+def test_a_client_throws_an_idle_connection_away_before_the_server_does(served: Served) -> None:
+    """Who sends when the server closes does not know what became of the request."""
+    kept_s = httpx.Limits().keepalive_expiry
+
+    assert kept_s is not None
+    assert served.server.config.timeout_keep_alive > 2 * kept_s
+
+
 def test_half_sent_headers_are_answered_with_408_and_closed(served: Served) -> None:
     began = time.monotonic()
     answer = rest_of(served.connect(HALF))
