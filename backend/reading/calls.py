@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
 
-_CALLER: TypeAdapter[Caller | None] = TypeAdapter(Caller | None)
+_CALLER: TypeAdapter[Caller | None] = TypeAdapter(
+    Caller | None, config=ConfigDict(defer_build=True)
+)
 
 
 @dataclass(frozen=True)

@@ -99,13 +99,13 @@ class Malformed(ValueError):
 class ApiAnswer(BaseModel):
     """Base of what the API sends: built from rows."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(from_attributes=True, defer_build=True)
 
 
 class BodyPart(BaseModel):
     """Base of what stands within a body alone, which has checked it: unknown keys are refused."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
 
 class Body(BodyPart):
@@ -123,6 +123,8 @@ class Body(BodyPart):
 
 class Listing(BaseModel, Generic[Item]):
     """One page; pass `next_cursor` as `cursor` to get the next, null at the end."""
+
+    model_config = ConfigDict(defer_build=True)
 
     items: list[Item]
     next_cursor: str | None = None

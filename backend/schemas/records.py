@@ -88,7 +88,7 @@ def _is_none(value: object) -> bool:
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Message(_Record):

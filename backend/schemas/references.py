@@ -19,7 +19,7 @@ from backend.schemas.vocabulary import ModelKind, SnapshotKind
 class Reference(BaseModel):
     """Exactly one of `id`, `hub_id` or `path`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     id: str | None = Field(
         None,

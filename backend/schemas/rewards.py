@@ -59,7 +59,7 @@ def _is_none(value: object) -> bool:
 class RewardTerm(BaseModel):
     """What all reward terms share."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     # Whether it compares responses with the reference of their prompt.
     needs_reference: ClassVar[bool]
@@ -423,7 +423,7 @@ RewardTerms = Annotated[list[AnyRewardTerm], AfterValidator(_told_apart)]
 class Reward(BaseModel):
     """The reward of a response: the weighted sum of its terms, normalized, then clipped."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     terms: RewardTerms = Field(
         min_length=1, max_length=16, description="The reward is the weighted sum of these terms."

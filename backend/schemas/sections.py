@@ -88,7 +88,7 @@ def without(*names: str) -> Callable[[dict[str, Any]], None]:
 class Section(BaseModel):
     """A part of a run config; unknown keys are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Lora(Section):

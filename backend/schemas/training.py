@@ -7,7 +7,7 @@ in. What else a method is stands in `backend.schemas.methods`.
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import ConfigDict, Field, TypeAdapter, model_validator
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import (
@@ -245,7 +245,7 @@ RunConfig = Annotated[
     TrainingConfig | GenerateConfig | EvaluateConfig, Field(discriminator="method")
 ]
 
-_ADAPTER: TypeAdapter[RunConfig] = TypeAdapter(RunConfig)
+_ADAPTER: TypeAdapter[RunConfig] = TypeAdapter(RunConfig, config=ConfigDict(defer_build=True))
 
 
 def parse_run_config(value: Any) -> RunConfig:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 WHOLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -19,6 +19,8 @@ _SHOWN = 80
 
 class WeightIndex(BaseModel):
     """`model.safetensors.index.json`: which file holds which weight."""
+
+    model_config = ConfigDict(defer_build=True)
 
     weight_map: dict[str, str] = Field(min_length=1)
     # Transformers does not load without.

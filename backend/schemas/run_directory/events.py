@@ -29,7 +29,7 @@ _MOST_RESPONSES = 2**31 - 1
 
 class _Line(BaseModel):
     # A newer trainer may say more than an older relay understands.
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 class StartLine(_Line):
@@ -204,13 +204,15 @@ TrainerLine = Annotated[
     Field(discriminator="type"),
 ]
 
-TRAINER_LINE: TypeAdapter[TrainerLine] = TypeAdapter(TrainerLine)
+TRAINER_LINE: TypeAdapter[TrainerLine] = TypeAdapter(
+    TrainerLine, config=ConfigDict(defer_build=True)
+)
 
 
 class ExitReport(BaseModel):
     """`exit.json`: written last, atomically, by the attempt that it names."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
     attempt: int
     code: int
