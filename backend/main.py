@@ -63,6 +63,7 @@ from backend.pressure.turns import Turns
 from backend.pressure.visitors import Visitors
 from backend.pressure.waiting_annotators import WaitingAnnotators
 from backend.reading.reader import Reader
+from backend.routes import ApiRoute
 from backend.settings import Settings
 from backend.store.db import Database
 from backend.store.people import idempotency
@@ -165,20 +166,23 @@ def create_app(
 
 @cache
 def _routes() -> list[BaseRoute]:
-    """The routes of every application of this process: FastAPI takes long to build them."""
-    api = APIRouter()
+    """The routes of every application of this process, which FastAPI looks at once for all."""
     # FastAPI asks one after the other. Whoever ranks comes most often and waits for each answer.
-    for router in sorted(ROUTERS, key=lambda router: router is not assignments.router):
-        api.include_router(router, prefix=PREFIX)
-    api.include_router(health.router)
-    api.include_router(numbers.router)
-    return api.routes
+    routers = sorted(ROUTERS, key=lambda router: router is not assignments.router)
+    # Not by `include_router`, which would look at each of them once more.
+    below = [
+        route.below(PREFIX)
+        for router in routers
+        for route in router.routes
+        if isinstance(route, ApiRoute)
+    ]
+    return [*below, *health.router.routes, *numbers.router.routes]
 
 
 @cache
 def _description() -> openapi.Description:
     """What every application of this process says of its routes."""
-    return openapi.Description(PREFIX, {PREFIX: ROUTERS, "": (numbers.router,)})
+    return openapi.Description(PREFIX, _routes())
 
 
 @asynccontextmanager

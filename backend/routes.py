@@ -10,14 +10,19 @@ import asyncio
 import functools
 import inspect
 import json
+import sys
+import threading
+import warnings
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from pydantic.warnings import UnsupportedFieldAttributeWarning
 from pydantic_core import to_json
+from starlette.routing import compile_path
 from starlette.types import Message
 
 from backend.auth import SAFE_METHODS
@@ -36,9 +41,57 @@ CHECKED_IN_LOOP = 65_536
 # To whoever sends a body that is too large, whichever limit it meets.
 SEND_LESS = "Send large data in parts, or through an import."
 _GIVEN = ("session", "caller", "phases")
+# FastAPI asks of each field whether it is one of pydantic's first version, and would load all of
+# that for the question.
+sys.modules.setdefault("pydantic.v1", None)  # type: ignore[arg-type]
+_OF_PATH = ("path_regex", "path_format", "param_convertors")
+_looking = threading.RLock()
 
 
-class ApiRoute(APIRoute):
+class LateRoute(APIRoute):
+    """A route at which FastAPI looks when it is first asked, by a request or for the document.
+
+    It takes long to find out what each of them asks for and answers, and most processes use few.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        self.path = path
+        self.endpoint = endpoint
+        self.name = endpoint.__name__
+        self.methods = set(options["methods"])
+        self._options = options
+        self._is_looked_at = False
+
+    def below(self, prefix: str) -> Self:
+        """The same route at an address that begins with `prefix`."""
+        return type(self)(prefix + self.path, self.endpoint, **self._options)
+
+    if not TYPE_CHECKING:  # Else every attribute would seem to be there.
+
+        def __getattr__(self, name: str) -> Any:
+            """What is found out, which stands in attributes of its own from then on."""
+            with _looking:  # The document is made in a thread beside the requests.
+                if name in _OF_PATH and name not in self.__dict__:
+                    # By these requests are told apart, so each of them asks many routes for it.
+                    self.path_regex, self.path_format, self.param_convertors = compile_path(
+                        self.path
+                    )
+                elif not self.__dict__.get("_is_looked_at", True):
+                    self._is_looked_at = True
+                    self._look()
+            return object.__getattribute__(self, name)
+
+    def _look(self) -> None:
+        super().__init__(self.path, self.endpoint, **self._options)
+        if self.body_field is not None:
+            with warnings.catch_warnings():
+                # FastAPI expects this one at each of its fields, which are built at once then. One
+                # with a schema that is built when it is used would warn at that time.
+                warnings.simplefilter("ignore", UnsupportedFieldAttributeWarning)
+                self.body_field._type_adapter.rebuild()
+
+
+class ApiRoute(LateRoute):
     """A route that admits, bounds and remembers its requests."""
 
     is_audited = True
@@ -50,7 +103,6 @@ class ApiRoute(APIRoute):
                 f"{endpoint.__name__} has no row in backend/domain/operations.py; say there who "
                 "may do it"
             )
-        # FastAPI makes every route a second time when its router is included.
         is_phased = hasattr(endpoint, "is_phased")
         super().__init__(path, endpoint if is_phased else _phased(endpoint), **options)
 

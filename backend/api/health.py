@@ -13,6 +13,7 @@ from backend.api.openapi import refusals
 from backend.deps import DatabaseDep, SettingsDep
 from backend.errors import Unavailable
 from backend.machine import disk_space
+from backend.routes import LateRoute
 from backend.schemas.numbers import gb
 from backend.settings import Settings
 from backend.store import revision
@@ -25,7 +26,7 @@ _NOT_READY = {
     "content": {"application/json": {"schema": {"type": "object"}}, **_REFUSALS[503]["content"]},
 }
 
-router = APIRouter(tags=["health"], responses=_REFUSALS)
+router = APIRouter(tags=["health"], responses=_REFUSALS, route_class=LateRoute)
 
 
 @router.head("/healthz", include_in_schema=False)

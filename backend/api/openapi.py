@@ -9,16 +9,16 @@ import gzip
 import hashlib
 import json
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Self
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.openapi.utils import get_openapi
-from starlette.routing import compile_path
+from starlette.routing import BaseRoute
 
 from backend.auth import COOKIE, SAFE_METHODS
 from backend.domain.operations import Of
@@ -97,28 +97,21 @@ class _Prepared:
 
 
 class Description:
-    """What applications with these routers say of them: the same, so it is made once for all."""
+    """What applications with these routes say of them: the same, so it is made once for all."""
 
-    def __init__(self, prefix: str, routers: Mapping[str, Iterable[APIRouter]]) -> None:
-        """`routers`: by the prefix below which they stand; the document stands below `prefix`."""
+    def __init__(self, prefix: str, routes: Iterable[BaseRoute]) -> None:
+        """The document stands below `prefix`."""
         self.address = f"{prefix}/openapi.json"
-        self._routes = [
-            (below + route.path, route)
-            for below, some in routers.items()
-            for router in some
-            for route in router.routes
-            if isinstance(route, ApiRoute)
-        ]
-        self.addresses = [(compile_path(path)[0], route.methods) for path, route in self._routes]
+        self.routes = [route for route in routes if isinstance(route, ApiRoute)]
         self.prepared: _Prepared | None = None
         self._document: dict[str, Any] | None = None
         self._making = threading.Lock()
 
     def document(self, app: FastAPI) -> dict[str, Any]:
-        """The document; `app`: any application with these routers."""
+        """The document; `app`: any application with these routes."""
         with self._making:
             if self._document is None:
-                self._document = _document(app, self._routes)
+                self._document = _document(app, self.routes)
             return self._document
 
     def prepare(self, app: FastAPI) -> _Prepared:
@@ -131,7 +124,7 @@ class Description:
 
 
 def install(app: FastAPI, description: Description) -> None:
-    """Let the application describe its routers so, at the address of the document, too."""
+    """Let the application describe its routes so, at the address of the document, too."""
     preparing = asyncio.Lock()
 
     async def read_document(request: Request) -> Response:
@@ -145,13 +138,14 @@ def install(app: FastAPI, description: Description) -> None:
     # It takes no parameters, and FastAPI takes long to find that out.
     app.add_route(description.address, read_document, methods=["GET"], include_in_schema=False)
     app.openapi = partial(description.document, app)  # type: ignore[method-assign]
-    app.state.addresses = description.addresses
+    app.state.described = description.routes
 
 
 def methods_of(app: FastAPI, path: str) -> list[str]:
     """Every method that an address of the API has, none if it is not one."""
-    found = (methods for address, methods in app.state.addresses if address.match(path))
-    return sorted({method for methods in found for method in methods})
+    routes: list[ApiRoute] = app.state.described
+    found = (route.methods for route in routes if route.path_regex.match(path))
+    return sorted({method for methods in found for method in methods or ()})
 
 
 def refusals(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
@@ -176,7 +170,7 @@ def statuses(route: ApiRoute) -> list[int]:
     return sorted(found)
 
 
-def _document(app: FastAPI, routes: Iterable[tuple[str, ApiRoute]]) -> dict[str, Any]:
+def _document(app: FastAPI, routes: Iterable[ApiRoute]) -> dict[str, Any]:
     document = get_openapi(
         title=app.title,
         version=app.version,
@@ -184,9 +178,9 @@ def _document(app: FastAPI, routes: Iterable[tuple[str, ApiRoute]]) -> dict[str,
         description=_DESCRIPTION,
         routes=app.routes,
     )
-    for path, route in routes:
+    for route in routes:
         for method in route.methods or ():
-            _complete(document["paths"][path][method.lower()], route)
+            _complete(document["paths"][route.path][method.lower()], route)
     components = document["components"]
     components["securitySchemes"] = _SCHEMES
     schemas = components["schemas"]
