@@ -18,9 +18,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-import fsspec
-from fsspec.callbacks import Callback
-
 from backend import digest
 from backend.errors import Damaged, InvalidInput, NotFound, Unavailable
 from backend.machine import disk_errors, disk_space
@@ -237,19 +234,33 @@ class ArtifactStore:
     def _fetch(self, key: str, place: Path, check: Callable[[], None]) -> None:
         try:
             if self._root is None:
-                self._download(key, place, _Checking(check))
+                self._download(key, place, check)
             else:
                 link_or_copy(self._root / key, place)
         except FileNotFoundError as error:
             raise _damaged(key) from error
 
-    def _download(self, key: str, place: Path, checking: "_Checking") -> None:
+    def _download(self, key: str, place: Path, check: Callable[[], None]) -> None:
+        from fsspec.callbacks import Callback
+
+        broken_off_by: list[Exception] = []
+
+        def go_on(_: int | None, n_received: int) -> None:
+            try:
+                if n_received:
+                    check()
+            except Exception as error:
+                broken_off_by.append(error)
+                raise
+
         try:
             with self._answering():
-                self._remote().get_file(f"{self._url}/{key}", str(place), callback=checking)
+                # Asked with every part of a file that arrives.
+                parts = Callback(hooks={"go_on": go_on})
+                self._remote().get_file(f"{self._url}/{key}", str(place), callback=parts)
         except Unavailable:
-            if checking.broken_off_by is not None:
-                raise checking.broken_off_by from None
+            if broken_off_by:
+                raise broken_off_by[0] from None
             raise
 
     @contextmanager
@@ -272,27 +283,11 @@ class ArtifactStore:
             ) from error
 
     def _remote(self) -> Any:
+        # Not loaded without a bucket: it looks for file systems in all packages that it finds.
+        import fsspec
+
         filesystem, _ = fsspec.core.url_to_fs(self._url)
         return filesystem
-
-
-class _Checking(Callback):  # type: ignore[misc]  # fsspec ships no types
-    """Asks whether to go on with every part of a file that arrives."""
-
-    def __init__(self, check: Callable[[], None]) -> None:
-        super().__init__()
-        self._check = check
-        self.broken_off_by: Exception | None = None
-
-    def relative_update(self, inc: int = 1) -> None:
-        try:
-            self._check()
-        except Exception as error:
-            self.broken_off_by = error
-            raise
-
-    def absolute_update(self, value: int) -> None:
-        self.relative_update()
 
 
 def _local_folder(path: Path, root: Path) -> StoredFolder:

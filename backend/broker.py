@@ -6,39 +6,29 @@ message that is lost, doubled or late changes nothing, so a dead broker is a war
 never an error.
 """
 
-import fcntl
 import logging
 import os
 import time
-import uuid
-from collections import deque
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from queue import Empty
-from typing import Any
-
-from celery import Celery
-from celery.exceptions import CeleryError
-from kombu import Connection
-from kombu.exceptions import KombuError
-from kombu.transport import filesystem, virtual
-from kombu.utils.json import dumps, loads
-from redis.exceptions import RedisError
+from typing import TYPE_CHECKING, Any
 
 from backend.errors import Unavailable
 from backend.settings import Settings
+
+# Celery, kombu and the client of Redis take long to load, so an API does so when it first wakes a
+# worker: where they are used.
+if TYPE_CHECKING:
+    from celery import Celery
 
 log = logging.getLogger("podium.broker")
 
 TASK = "runs.execute"
 QUEUE = "runs"
 POLLING_INTERVAL_S = 0.1  # kombu's own 1 s makes a message late; 0.1 s delivers in about 50 ms.
-LONGEST_WAIT_S = 0.25
 CONNECT_TIMEOUT_S = 1.0
 KEEP_PROCESSED_S = 3600.0
-
-_BROKER_ERRORS = (KombuError, CeleryError, RedisError, OSError)
 
 
 def broker_settings(settings: Settings) -> dict[str, Any]:
@@ -66,7 +56,7 @@ def _files(settings: Settings) -> dict[str, Any]:
     folder = settings.data_dir / "broker"
     return {
         "broker_url": "filesystem://localhost",
-        "broker_transport": "backend.broker:FileTransport",
+        "broker_transport": "backend.file_transport:FileTransport",
         "broker_transport_options": {
             "data_folder_in": str(folder / "queue"),
             "data_folder_out": str(folder / "queue"),
@@ -86,7 +76,7 @@ def wake(settings: Settings, run_id: str) -> bool:
     """
     try:
         _caller(settings).send_task(TASK, args=[run_id], queue=QUEUE, retry=False)
-    except _BROKER_ERRORS as error:
+    except _broker_errors() as error:
         reason = f"{type(error).__name__}: {error}"
         log.warning("queue.wake_failed", extra={"run_id": run_id, "error": reason})
         return False
@@ -100,19 +90,31 @@ def require_broker(settings: Settings) -> None:
     """
     if settings.broker_url is None:
         return
+    from kombu import Connection
+
     options = {"socket_connect_timeout": CONNECT_TIMEOUT_S, "socket_timeout": CONNECT_TIMEOUT_S}
     try:
         with Connection(settings.broker_url, transport_options=options) as connection:
             connection.ensure_connection(max_retries=1, timeout=CONNECT_TIMEOUT_S)
-    except _BROKER_ERRORS as error:
+    except _broker_errors() as error:
         raise Unavailable(
             f"the broker does not answer ({error})",
             advice="Check that the broker runs and that PODIUM_BROKER_URL names it.",
         ) from error
 
 
+def _broker_errors() -> tuple[type[Exception], ...]:
+    from celery.exceptions import CeleryError
+    from kombu.exceptions import KombuError
+    from redis.exceptions import RedisError
+
+    return KombuError, CeleryError, RedisError, OSError
+
+
 @lru_cache(maxsize=8)
-def _caller(settings: Settings) -> Celery:
+def _caller(settings: Settings) -> "Celery":
+    from celery import Celery
+
     app = Celery("podium", set_as_current=False)
     app.conf.update(broker_settings(settings))
     once = {"max_retries": 0, "socket_timeout": CONNECT_TIMEOUT_S}
@@ -136,77 +138,3 @@ def clean_processed(settings: Settings, *, older_than_s: float = KEEP_PROCESSED_
                 Path(entry.path).unlink()
                 deleted += 1
     return deleted
-
-
-class FileChannel(filesystem.Channel):  # type: ignore[misc]  # kombu ships no types
-    """kombu's filesystem channel without torn reads.
-
-    Theirs creates a file and writes it afterwards, so a reader that is too early sees an empty one,
-    which Celery takes for the end of the world. Here files appear whole, by rename.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._listed: dict[str, deque[str]] = {}
-        for folder in (self.data_folder_in, self.processed_folder, self.control_folder):
-            Path(folder).mkdir(parents=True, exist_ok=True)
-
-    def _put(self, queue: str, payload: Any, **_: Any) -> None:
-        name = f"{time.time_ns():020d}_{uuid.uuid4().hex}.{queue}.msg"
-        _write_whole(Path(self.data_folder_out) / name, dumps(payload))
-
-    def _get(self, queue: str) -> Any:
-        # One listing serves many messages: listing for each would be quadratic in a long queue.
-        names = self._listed.setdefault(queue, deque())
-        if not names:
-            ending = f".{queue}.msg"
-            listed = os.listdir(self.data_folder_in)
-            names.extend(sorted(name for name in listed if name.endswith(ending)))
-        while names:
-            payload = self._take(names.popleft())
-            if payload is not None:
-                return payload
-        raise Empty
-
-    def _take(self, name: str) -> Any:
-        """The message in this file, None if another reader had it or it is no message."""
-        taken = Path(self.processed_folder) / name
-        try:
-            os.rename(Path(self.data_folder_in) / name, taken)
-            return loads(taken.read_text())
-        except FileNotFoundError:
-            return None
-        except ValueError:
-            log.warning("queue.not_a_message", extra={"file": str(taken)})
-            return None
-
-    def _queue_bind(self, exchange: str, routing_key: str, pattern: str, queue: str) -> None:
-        file = self._exchange_file(exchange)
-        row = filesystem.exchange_queue_t(routing_key or "", pattern or "", queue or "")
-        with file.with_suffix(".lock").open("w") as guard:
-            fcntl.flock(guard, fcntl.LOCK_EX)
-            table = self.get_table(exchange)
-            if row not in table:
-                _write_whole(file, dumps([row, *table]))
-
-
-def _write_whole(path: Path, text: str) -> None:
-    unfinished = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
-    unfinished.write_text(text)
-    os.replace(unfinished, path)
-
-
-class FileTransport(filesystem.Transport):  # type: ignore[misc]  # kombu ships no types
-    """The filesystem broker of one data directory."""
-
-    Channel = FileChannel
-
-    def __init__(self, client: Any, **kwargs: Any) -> None:
-        super().__init__(client, **kwargs)
-        # Theirs is one per process, so that a second data directory would never be bound.
-        self.state = virtual.BrokerState()
-
-    def drain_events(self, connection: Any, timeout: float | None = None) -> Any:
-        """Return to the caller often: Celery looks only then whether it is to end."""
-        waited = LONGEST_WAIT_S if timeout is None else min(timeout, LONGEST_WAIT_S)
-        return super().drain_events(connection, timeout=waited)

@@ -24,7 +24,7 @@ _CONTEXT = get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     ["worker.trainer.__main__", "celery.bin.celery", "celery.concurrency.thread", "worker.presence",
      "celery.apps.worker", "celery.app.log", "celery.loaders.app", "worker.sweeper", "worker.tasks",
-     "kombu.transport.filesystem", "psycopg", "redis", "backend.ops.serve", "backend.cli",
+     "backend.file_transport", "psycopg", "redis", "backend.ops.serve", "backend.cli",
      "backend.ops.audit", "backend.ops.backup", "backend.ops.doctor", "backend.ops.launcher",
      "backend.ops.migration", "backend.ops.prune", "alembic.command", "tests.frozen"]
 )  # fmt: skip

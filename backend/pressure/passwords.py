@@ -12,11 +12,11 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from zxcvbn.frequency_lists import FREQUENCY_LISTS
 
 from backend.errors import InvalidInput, TooBusy, TooManyTries
 from backend.pressure.turns import Line
@@ -27,8 +27,6 @@ RETRY_AFTER_S = 2
 # Whoever guesses passwords keeps every core busy; all other threads compute before these.
 NICENESS = 10
 
-# The 30,000 that are met most often in what was stolen elsewhere.
-_COMMON = frozenset(FREQUENCY_LISTS["passwords"])
 # So many characters before and after a common one make it no better.
 _AROUND = 6
 _LEAST_DIFFERENT = 4
@@ -42,11 +40,20 @@ _DUMMY_HASH = (
 )
 
 
+@cache
+def _common() -> frozenset[str]:
+    """The 30,000 passwords that are met most often in what was stolen elsewhere."""
+    # Loaded when somebody sets a password: it makes tables of words and names, too.
+    from zxcvbn.frequency_lists import FREQUENCY_LISTS
+
+    return frozenset(FREQUENCY_LISTS["passwords"])
+
+
 def check_uncommon(password: str) -> None:
     """Raise InvalidInput for a password that whoever guesses tries first."""
-    text = password.lower()
+    text, common = password.lower(), _common()
     core = text.strip(_NO_LETTERS)
-    is_common = text in _COMMON or (core in _COMMON and len(text) - len(core) < _AROUND)
+    is_common = text in common or (core in common and len(text) - len(core) < _AROUND)
     if is_common or len(set(text)) < _LEAST_DIFFERENT:
         raise InvalidInput(
             "the password is one of those that are guessed first",
@@ -70,7 +77,7 @@ class Passwords:
 
         Raises InvalidInput for a password that is easily guessed, TooManyTries when too many wait.
         """
-        check_uncommon(password)
+        await asyncio.to_thread(check_uncommon, password)
         return await self._in_turn(person, lambda: _hasher.hash(password))
 
     async def renewed(self, kept: str, password: str, *, person: str) -> str | None:
