@@ -28,6 +28,8 @@ from backend.jobs.work import JSON, Cancelled, Work
 from backend.settings import Settings
 from backend.store.db import MOST_OF_A_CHILD, Database, service_errors
 
+# Else all of it would be looked through right now.
+gc.freeze()
 gc.enable()
 
 log = logging.getLogger("podium.jobs")

@@ -36,6 +36,8 @@ from backend.settings import UMASK, Settings
 from backend.store.db import Database, service_errors
 from backend.traces import json_log
 
+# Else all of it would be looked through right now.
+gc.freeze()
 gc.enable()
 
 log = logging.getLogger("podium.reading")

@@ -28,6 +28,8 @@ from backend.reading.reader import Reader
 from backend.settings import UMASK, Settings, wrong_settings
 from backend.traces import json_log
 
+# Else all of it would be looked through right now.
+gc.freeze()
 gc.enable()
 
 # Slow answers must not hold up the end for longer.

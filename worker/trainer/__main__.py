@@ -44,6 +44,8 @@ from worker.trainer.errors import (
 )
 from worker.trainer.run import Run, StopWish, attempt_number, open_run
 
+# Else all of it would be looked through right now.
+gc.freeze()
 gc.enable()
 
 # What torch says of memory that it did not get where it raises a bare RuntimeError: its allocator
