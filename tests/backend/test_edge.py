@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from backend.api import edge, openapi, static
 from backend.errors import Unavailable
 from backend.main import create_app
 from backend.ops.migration import migrate
+from backend.routes import ApiRoute
 from backend.settings import Settings
 from backend.store.revision import head_revision, is_known
 from tests.backend.conftest import Service
@@ -230,6 +232,18 @@ def test_the_application_loads_no_heavy_library_and_takes_little_time() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=180
     )
     assert found.stdout.strip() == "[] True"
+
+
+def test_a_route_that_many_ask_at_once_is_looked_at_once() -> None:
+    def me() -> dict[str, str]:
+        return {}
+
+    route = ApiRoute("/me", me, methods=["GET"])
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: route.dependant, range(8)))
+
+    assert all(one is route.dependant for one in found)
+    assert not hasattr(route, "nothing")
 
 
 def test_every_operation_says_who_may_use_it_and_how_it_refuses(light_service: Service) -> None:
