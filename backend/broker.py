@@ -71,8 +71,8 @@ def _files(settings: Settings) -> dict[str, Any]:
 def wake(settings: Settings, run_id: str) -> bool:
     """Wake one thread of a worker; return whether the broker took the message.
 
-    The id is for the log alone. Takes a second at most, tries once and raises nothing that a broker
-    can cause.
+    The id is for the log alone. Takes a second at most, and the first time as long as Celery takes
+    to load; tries once and raises nothing that a broker can cause.
     """
     try:
         _caller(settings).send_task(TASK, args=[run_id], queue=QUEUE, retry=False)
