@@ -1,6 +1,7 @@
 """What an annotator does: take a comparison, judge it, skip it, renew or release the lease."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 from fastapi import Body, Query, Response
@@ -21,7 +22,8 @@ from backend.schemas.comparisons import (
     SkipBody,
 )
 from backend.schemas.paging import Id, Listing
-from backend.store.data import assignments, judgments, practice
+from backend.store.data import assignments, judgments, places, practice
+from backend.store.data.places import FarBehind, Look
 
 router = api_router("assignments", is_audited=False)
 
@@ -35,11 +37,10 @@ _FIRST_DAY, _LAST_DAY = datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, t
     dependencies=[IDEMPOTENT],
     responses={204: {"description": "Nothing is left for this annotator."}},
 )
-def take_assignment(
+async def take_assignment(
     project_id: str,
     response: Response,
-    session: SessionDep,
-    caller: Caller,
+    phases: Phases,
     at: Now,
     body: Annotated[AssignmentBody | None, Body()] = None,
 ) -> AssignmentAnswer | None:
@@ -52,20 +53,36 @@ def take_assignment(
     returned first. With `offline` the lease lasts 8 hours. Whoever holds 20 comparisons of the
     project gets 409.
     """
+    take = partial(_take, project_id, body or AssignmentBody(), at)
+    try:
+        taken = await phases.write(partial(take, None))
+    except FarBehind:
+        own = phases.caller.id
+        seen = await phases.read_much(lambda session: places.look(session, project_id, own))
+        taken = await phases.write(partial(take, seen))
+    response.status_code = 204 if taken is None else 201
+    return taken
+
+
+def _take(
+    project_id: str,
+    body: AssignmentBody,
+    at: datetime,
+    seen: Look | None,
+    session: SessionDep,
+    caller: Caller,
+) -> AssignmentAnswer | None:
     if caller.only_ranks_in(project_id):
         practice.must_be_ready(session, project_id, caller.id)
-    held = None if body is None else body.held
-    assignment = assignments.lease(
+    return assignments.lease(
         session,
         project_id,
         caller.id,
-        held=held,
-        is_offline=body is not None and body.offline,
+        held=body.held,
+        is_offline=body.offline,
+        seen=seen,
         at=at,
     )
-    # Said in both cases: the work is done a second time after a deadlock.
-    response.status_code = 204 if assignment is None else 201
-    return assignment
 
 
 @router.post("/assignments/{assignment_id}/judgment", status_code=201, dependencies=[IDEMPOTENT])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import select, update
+from sqlalchemy import Connection, event, select, update
 
 from backend.domain.assignment import (
     LEASE,
@@ -24,6 +24,7 @@ from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
 from backend.store.data import assignments, comparisons, judgments, places, projects
+from backend.store.data.places import FarBehind, Look
 from backend.store.db import MOST_CONNECTIONS, Database
 from backend.store.paging import Page
 from backend.store.people import users
@@ -73,17 +74,23 @@ class Crowd:
 
     def lease(self, person: int, at: datetime = NOW, *, is_offline: bool = False) -> Any:
         """Lease the next comparison to an annotator, as a request does."""
+        try:
+            return self.take(person, at, is_offline=is_offline)
+        except FarBehind:
+            return self.take(person, at, is_offline=is_offline, seen=self.look(person))
+
+    def take(self, person: int, at: datetime = NOW, **more: Any) -> Any:
+        """Lease the next comparison as one transaction does."""
+        who = self.people[person]
         return self.database.written(
-            lambda session: assignments.lease(
-                session,
-                self.project,
-                self.people[person],
-                held=None,
-                is_offline=is_offline,
-                at=at,
-            ),
-            "Crowd.lease",
+            lambda session: assignments.lease(session, self.project, who, held=None, at=at, **more),
+            "Crowd.take",
         )
+
+    def look(self, person: int) -> Look:
+        """What an annotator has passed by now."""
+        with self.database.read() as session:
+            return places.look(session, self.project, self.people[person])
 
     def renew(self, person: int, assignment: Any, at: datetime) -> datetime:
         """Renew a lease; the answer is when it expires."""
@@ -211,6 +218,55 @@ def test_one_who_has_passed_enough_has_a_place_noted_and_goes_on_behind_it(
         of_it = select(Comparison.number).where(Comparison.id == fourth.comparison.id)
         assert session.scalar(of_it) == numbers[3]
     assert noted() == {"0": numbers[2], "1": numbers[2]}
+
+
+def test_what_was_committed_after_a_look_is_not_passed_over(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL numbers a comparison when it is stored, and shows it when that is committed."""
+    monkeypatch.setattr(places, "WORTH_NOTING", 3)
+    crowd = Crowd(database, n=5, required=2, annotators=1)
+    with database.write() as session:
+        session.execute(update(Comparison).where(Comparison.number == 1).values(number=100))
+    for _ in range(3):
+        crowd.judge(0, crowd.lease(0))
+    look = crowd.look(0)
+    with database.write() as session:
+        late = [read_row("comparisons", "auto", comparison(9, 2))]
+        ((late_id, _),) = comparisons.ensure(session, crowd.project, late, at=NOW).found.values()
+        session.execute(update(Comparison).where(Comparison.id == late_id).values(number=1))
+
+    assert crowd.take(0, seen=look).comparison.id == late_id
+
+
+def test_a_request_looks_through_what_is_passed_before_its_write_turn(
+    service: Service, new_user: NewUser, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL alone: SQLite sees it at a glance."""
+    monkeypatch.setattr(places, "WORTH_NOTING", 2)
+    database: Database = service.app.state.database
+    annotator, _ = new_user("annotator", project)
+    for _ in range(2):
+        answer = take(annotator, project)
+        annotator.post(f"/assignments/{answer['id']}/skip", json={"reason": "unsure"})
+    looks: list[bool] = []
+
+    @event.listens_for(database.engine, "before_cursor_execute")
+    def note(connection: Connection, _: Any, statement: str, *more: Any) -> None:
+        if statement.startswith("WITH wanted"):
+            begin = connection.get_execution_options()["podium_begin"]
+            looks.append("READ ONLY" not in begin)
+
+    third = take(annotator, project)
+
+    # A first look shows that it is worth another.
+    assert looks == ([] if database.is_sqlite else [True, False])
+    with database.read() as session:
+        row = session.scalars(select(ProjectTally).where(ProjectTally.user_id != "")).one()
+        numbers = session.scalars(select(Comparison.number).order_by(Comparison.number)).all()
+        left = select(Comparison.number).where(Comparison.id == third["comparison"]["id"])
+        assert session.scalar(left) == numbers[2]
+    assert row.passed_up_to == {"0": numbers[1]}
 
 
 def test_a_lease_and_a_judgment_ask_the_database_seldom(database: Database) -> None:

@@ -27,7 +27,15 @@ from backend.schemas.comparisons import (
 )
 from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
-from backend.store.data import assignments, candidates, comparisons, imports, judgments, projects
+from backend.store.data import (
+    assignments,
+    candidates,
+    comparisons,
+    imports,
+    judgments,
+    places,
+    projects,
+)
 from backend.store.db import Database
 from backend.store.ids import new_id
 from backend.store.people import users
@@ -251,7 +259,9 @@ class Room:
                 assert seen == progress(session, self.project, who, self.at)
             with self.database.write() as session:
                 # Asks, takes nothing, and notes at once how far this one has passed everything.
-                again = next(candidates.offers(session, self.project, who, self.at, worth=1), None)
+                look = places.look(session, self.project, who, few=2)
+                asked = candidates.offers(session, self.project, who, self.at, worth=1, seen=look)
+                again = next(asked, None)
                 assert ([] if again is None else [again.id]) == best
 
 

@@ -52,7 +52,7 @@ from backend.store import dialect
 from backend.store.built import once
 from backend.store.data import candidates, places, tallies
 from backend.store.data.candidates import AT, CANDIDATE, LEASED, Candidate, Standing
-from backend.store.data.places import PROJECT_ID, USER_ID
+from backend.store.data.places import PROJECT_ID, USER_ID, Look
 from backend.store.ids import new_id
 from backend.store.tables.data import Assignment, Comparison, Judgment, Project, Prompt, Response
 from backend.store.visibility import is_visible
@@ -68,6 +68,7 @@ def lease(
     *,
     held: Sequence[str] | None,
     is_offline: bool = False,
+    seen: Look | None = None,
     at: datetime,
 ) -> AssignmentAnswer | None:
     """Lease the next comparison to an annotator, None when nothing is left for this one.
@@ -76,7 +77,8 @@ def lease(
     the client still has; others of its live ones come back first. None = always a new one. A lease
     for work offline stays with the device that took it, and comes back only to a request for work
     offline. Raises Conflict if the annotator has `MOST_LEASES` already, which nobody else can get
-    meanwhile, and if the same comparison cannot be granted twice.
+    meanwhile, and if the same comparison cannot be granted twice; FarBehind if the caller has to
+    take a `places.look` first, and give it as `seen`.
     """
     live, standing = _live_and_standing(session, project_id, user_id, at)
     lost = _first_lost(live, held, is_offline=is_offline)
@@ -86,9 +88,12 @@ def lease(
         if (granted := _granted_again(session, lost, at)) is not None:
             return answer(session, granted)
         # Judged, skipped or released since it was read: it is none of the live ones any more.
-        return lease(session, project_id, user_id, held=held, is_offline=is_offline, at=at)
+        return lease(
+            session, project_id, user_id, held=held, is_offline=is_offline, seen=seen, at=at
+        )
     _must_be_few(live)
-    for comparison in candidates.offers(session, project_id, user_id, at, standing=standing):
+    offered = candidates.offers(session, project_id, user_id, at, standing=standing, seen=seen)
+    for comparison in offered:
         granted = _granted(session, comparison, user_id, at, is_offline=is_offline)
         if granted is not None:
             return answer(session, granted)

@@ -38,7 +38,7 @@ from backend.errors import Conflict
 from backend.store import dialect
 from backend.store.built import once
 from backend.store.data import places, tallies
-from backend.store.data.places import Places
+from backend.store.data.places import Look, Places
 from backend.store.tables.data import Assignment, Comparison, Project, ProjectTally
 from backend.store.visibility import is_visible
 
@@ -131,12 +131,14 @@ def offers(
     *,
     standing: Standing | None = None,
     worth: int | None = None,
+    seen: Look | None = None,
 ) -> Iterator[Candidate]:
     """The best comparison with room for this annotator, its row locked; nothing if there is none.
 
     On PostgreSQL the count of its leases may be older than the lock: who wants it counts again, and
     asks for the next one if somebody else has taken it. `standing` is the annotator's with this
-    `worth` (None: `places.WORTH_NOTING`), if it was read already.
+    `worth` (None: `places.WORTH_NOTING`), if it was read already; `seen` is what the caller has
+    seen after `places.FarBehind`, which is raised without it.
 
     Raises Conflict if the same comparison is refused twice: an import that has not ended says that
     this annotator has judged it, or its rows contradict each other. It is raised at each request
@@ -153,6 +155,7 @@ def offers(
         places.read(standing.passed_up_to),
         passed=standing.passed,
         worth=worth,
+        seen=seen,
     )
     overlaps = standing.overlaps
     refused: set[str] = set()

@@ -10,10 +10,12 @@ become visible later, make `forget` necessary. For PostgreSQL, where a lower
 number may be committed later, a place is noted only while nobody adds to the project.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Executable,
     Integer,
@@ -23,7 +25,6 @@ from sqlalchemy import (
     bindparam,
     except_,
     func,
-    literal,
     literal_column,
     or_,
     select,
@@ -44,6 +45,8 @@ JUDGED, NUMBER = bindparam("judged", type_=Integer), bindparam("number", type_=I
 
 # A place is noted if it saves reading over so many passed comparisons: fewer cost less than noting.
 WORTH_NOTING = 500
+# Comparisons that PostgreSQL looks through in one statement: many more it would rather sort.
+_AT_ONCE = 4000
 
 
 class Places(NamedTuple):
@@ -83,6 +86,30 @@ def _next_level() -> Select[int]:
     )
 
 
+class FarBehind(Exception):
+    """So much was passed that somebody has to look through it before the write turn: `look`."""
+
+
+class Look(NamedTuple):
+    """The places of an annotator, and the version of the project's sums before they were found."""
+
+    places: Places
+    version: int | None
+
+
+def look(session: Session, project_id: str, user_id: str, *, few: int = _AT_ONCE) -> Look:
+    """Look through all that an annotator has passed, so many comparisons at a time.
+
+    Where thousands are passed that takes PostgreSQL as long as several leases: it is done in a
+    session that only reads, and so nobody waits for it.
+    """
+    version = _version(session, project_id)
+    own = (ProjectTally.project_id == project_id, ProjectTally.user_id == user_id)
+    known = read(session.scalar(select(ProjectTally.passed_up_to).where(*own)))
+    found = _found(session, project_id, user_id, known, few=few, goes_on=True)
+    return Look(found, version)
+
+
 def advance(
     session: Session,
     project_id: str,
@@ -91,25 +118,49 @@ def advance(
     *,
     passed: int | None,
     worth: int,
+    seen: Look | None,
 ) -> Places:
     """The places as they are now; noted if that saves reading over many passed comparisons.
 
     `passed`: how many are passed beyond the known places, `worth` at most; None: count them.
+    `seen`: what the caller has seen before. Raises FarBehind without it, for PostgreSQL, if the
+    places are far behind: the caller then looks, and tries again.
     """
     if passed is None:
         own = {"project_id": project_id, "user_id": user_id, "number": known.of(0), "worth": worth}
         passed = session.connection().scalar(_passed_beyond(), own) or 0
     if passed < worth:
         return known
-    found = _look(session, project_id, user_id, known)
-    if all(found.of(judged) - known.of(judged) < worth for judged in found.numbers):
-        return found
+    find = partial(_found, session, project_id, user_id, known)
+    is_sqlite = dialect.is_sqlite(session)
+    if is_sqlite or seen is None:
+        found = find(few=worth, goes_on=is_sqlite)
+        if all(found.of(judged) - known.of(judged) < worth for judged in found.numbers):
+            return found
+        if not is_sqlite:
+            raise FarBehind
+        return _noted(session, project_id, user_id, found)
     alone = select(Project.number).where(Project.id == project_id)
-    if session.scalar(alone.with_for_update(skip_locked=True)) is None:
-        return found
-    if not dialect.is_sqlite(session):
-        # What was committed while the lock was free counts, too.
-        found = _look(session, project_id, user_id, known)
+    is_alone = session.scalar(alone.with_for_update(skip_locked=True)) is not None
+    # What was committed since, while the lock was free, counts, too.
+    is_true = seen.version == _version(session, project_id)
+    found = seen.places if is_true else find(few=_AT_ONCE, goes_on=True)
+    return _noted(session, project_id, user_id, found) if is_alone else found
+
+
+def _version(session: Session, project_id: str) -> int | None:
+    """Which transaction has changed the sums of a project last: who adds to it changes them.
+
+    SQLite, where nobody adds beside who writes, has no such number.
+    """
+    if dialect.is_sqlite(session):
+        return None
+    own = (ProjectTally.project_id == project_id, ProjectTally.user_id == "")
+    changed_by = literal_column("CAST(CAST(project_tallies.xmin AS text) AS bigint)", BigInteger())
+    return session.scalar(select(changed_by).select_from(ProjectTally).where(*own))
+
+
+def _noted(session: Session, project_id: str, user_id: str, found: Places) -> Places:
     tallies.add(session, project_id, user_id, judged=0)
     row = session.get_one(ProjectTally, (project_id, user_id), populate_existing=True)
     row.passed_up_to = {str(judged): number for judged, number in found.numbers.items()}
@@ -145,39 +196,99 @@ def _passed_beyond() -> Select[int]:
     return select(passed_beyond(NUMBER))
 
 
-def _look(session: Session, project_id: str, user_id: str, known: Places) -> Places:
+def _found(
+    session: Session, project_id: str, user_id: str, known: Places, *, few: int, goes_on: bool
+) -> Places:
+    """How far everything is passed; PostgreSQL looks at a few at a time, at the first or at all."""
     last = select(func.max(Assignment.passed)).where(
         Assignment.user_id == user_id,
         Assignment.project_id == project_id,
         Assignment.passed.is_not(None),
     )
     last_passed = session.scalar(last) or 0
+    own = {"project_id": project_id, "user_id": user_id}
+    find: Callable[[Session, Mapping[str, Any]], int | None] = (
+        _not_passed_beside
+        if dialect.is_sqlite(session)
+        else partial(_not_passed_among, few=few, goes_on=goes_on)
+    )
     found = dict(known.numbers)
     left: list[int] = []
     for judged in levels(session, project_id):
         place = known.of(judged)
-        left += session.scalars(_not_passed(session, project_id, user_id, judged, place))
+        first = find(session, own | {"judged": judged, "number": place})
+        left += [] if first is None else [first]
         found[judged] = max(min(left) - 1 if left else last_passed, place)
     return Places(found)
 
 
-def _not_passed(
-    session: Session, project_id: str, user_id: str, judged: int, number: int
-) -> Executable:
+def _not_passed_beside(session: Session, beyond_it: Mapping[str, Any]) -> int | None:
     """The first comparison with so many judgments beyond a number that is not passed."""
-    place = beyond(literal(judged), literal(number), is_sqlite=dialect.is_sqlite(session))
-    wanted = select(Comparison.number).where(Comparison.project_id == project_id, is_open(), *place)
-    if not dialect.is_sqlite(session):
-        rest = wanted.where(~has_passed(project_id, user_id))
-        return rest.order_by(Comparison.judged, Comparison.number).limit(1)
-    passed = select(Assignment.passed).where(
-        Assignment.user_id == user_id,
-        Assignment.project_id == project_id,
-        Assignment.passed > number,
+    # As others are hidden where there are any: to say it here would cost a look at each row.
+    first: int | None = session.scalar(_difference(), beyond_it)
+    return first
+
+
+@once
+def _difference() -> Executable:
+    """For SQLite, which reads both by their indexes side by side and ends at the difference.
+
+    That is three times as fast as to look for each of the ones among the others.
+    """
+    place = beyond(JUDGED, NUMBER, is_sqlite=True)
+    wanted = select(Comparison.number).where(Comparison.project_id == PROJECT_ID, is_open(), *place)
+    return except_(wanted, _passed_beyond_it()).order_by("number").limit(1)
+
+
+def _not_passed_among(
+    session: Session, beyond_it: Mapping[str, Any], *, few: int, goes_on: bool
+) -> int | None:
+    """The same, or what may be it: the one behind the first few, if all of these are passed."""
+    first: int | None
+    while True:
+        named = {**beyond_it, "few": few}
+        first, last, count = session.connection().execute(_next_ones(), named).one()
+        if first is not None or count < few:
+            return first
+        if not goes_on:
+            return int(last) + 1
+        beyond_it = {**beyond_it, "number": last}
+
+
+@once
+def _next_ones() -> Executable:
+    """For PostgreSQL: of the next ones the first that is not passed, the last, and their count.
+
+    Both sides are read at once, however few PostgreSQL thinks there are: a full join never looks
+    for each of the ones among the others.
+    """
+    wanted = (
+        select(Comparison.number)
+        .where(
+            Comparison.project_id == PROJECT_ID,
+            is_open(),
+            *beyond(JUDGED, NUMBER, is_sqlite=False),
+            is_visible(Comparison),
+        )
+        .order_by(Comparison.judged, Comparison.number)
+        .limit(bindparam("few", type_=Integer))
+        .cte("wanted")
     )
-    # SQLite reads both by their indexes side by side, three times as fast as one for each of the
-    # other, and ends at the first difference.
-    return except_(wanted, passed).order_by("number").limit(1)
+    number, last = wanted.c.number, select(func.max(wanted.c.number)).scalar_subquery()
+    within = _passed_beyond_it().where(Assignment.passed <= last, is_visible(Assignment))
+    passed = within.subquery("own")
+    return select(
+        func.min(number).filter(passed.c.passed.is_(None)), func.max(number), func.count(number)
+    ).select_from(wanted.outerjoin(passed, passed.c.passed == number, full=True))
+
+
+def _passed_beyond_it() -> Select[Any]:
+    """What an annotator has passed beyond a number, of that which wants judgments."""
+    return select(Assignment.passed).where(
+        Assignment.user_id == USER_ID,
+        Assignment.project_id == PROJECT_ID,
+        Assignment.passed > NUMBER,
+    )
 
 
 def beyond(
