@@ -19,6 +19,8 @@ class Sent(NamedTuple):
 
     statement: str
     parameters: Any
+    # With how many rows of parameters: PostgreSQL is sent a message for each.
+    times: int = 1
 
 
 @contextmanager
@@ -28,7 +30,8 @@ def sent_to(database: Database) -> Iterator[list[Sent]]:
 
     def note(_: Any, __: Any, statement: str, parameters: Any, ___: Any, many: bool) -> None:
         if re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b", statement):
-            found.append(Sent(statement, parameters[0] if many else parameters))
+            first = parameters[0] if many else parameters
+            found.append(Sent(statement, first, len(parameters) if many else 1))
 
     event.listen(database.engine, "before_cursor_execute", note)
     try:

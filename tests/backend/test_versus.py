@@ -27,6 +27,7 @@ from tests.backend.conftest import Service
 from tests.backend.test_assignments import take
 from tests.backend.test_loop import upload
 from tests.backend.test_own_judgments import NewUser
+from tests.plans import sent_to
 
 NOW = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 # By prompt what each run answered, index by index: of the eight pairs one is one text twice.
@@ -143,6 +144,15 @@ def test_nobody_waits_while_the_responses_of_both_runs_are_read(
     assert any(one.startswith("INSERT INTO comparisons") for one in written)
     of_runs = [one for one in written if "responses" in one and "run_id = " in one]
     assert of_runs == []
+
+
+def test_pairs_are_put_up_in_one_message(place: Place, service: Service) -> None:
+    """SQLite, for which a row is no message, takes rows one by one."""
+    with sent_to(service.app.state.database) as sent:
+        assert put_up(place, pairs=5)["created"] == 5
+
+    (inserted,) = [one for one in sent if one.statement.startswith("INSERT INTO comparisons")]
+    assert inserted.times == (5 if place.database.is_sqlite else 1)
 
 
 def test_pairs_that_somebody_else_put_up_meanwhile_are_chosen_again(

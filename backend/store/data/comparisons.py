@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, insert, or_, select
+from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlalchemy.orm import Session
 
 from backend.domain.assignment import Quota
@@ -18,6 +18,7 @@ from backend.errors import InvalidInput, NotFound
 from backend.schemas.comparisons import ComparisonAnswer, ComparisonBody
 from backend.schemas.paging import Listing
 from backend.schemas.records import MAX_RESPONSES
+from backend.store import given
 from backend.store.data import projects, prompts, responses, tallies
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
@@ -181,8 +182,9 @@ def _insert(
     if not rows:
         return 0
     quotas = _quotas(session, project_id, [row["id"] for row in rows], import_id)
-    session.execute(
-        insert(Comparison),
+    given.insert_all(
+        session,
+        Comparison,
         [row | quota._asdict() for row, quota in zip(rows, quotas, strict=True)],
     )
     wanted = sum(quota.judgments_required for quota in quotas)

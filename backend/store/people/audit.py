@@ -10,13 +10,13 @@ from contextlib import closing
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from backend.domain.audit_chain import BEGINNING, Head, Line, Link, sha256_of
 from backend.schemas.paging import Listing
 from backend.schemas.people import AuditAnswer
-from backend.store import dialect, record_names
+from backend.store import dialect, given, record_names
 from backend.store.paging import Page, page_of
 from backend.store.tables.people import AuditEntry
 
@@ -67,7 +67,7 @@ def record_all(
         rows.append({**line._asdict(), "sha256": last.sha256})
     session.flush()
     # Not as objects, which cost several times as much: a request may change five hundred.
-    session.connection().execute(insert(AuditEntry), rows)
+    given.insert_all(session, AuditEntry, rows)
 
 
 def head(session: Session) -> Head:
@@ -89,8 +89,8 @@ def chain(session: Session) -> Generator[Link]:
 
 def listing(session: Session, page: Page, wanted: Mapping[str, str | None]) -> Listing[AuditAnswer]:
     """Lines whose columns have the wanted values (None = any), newest first."""
-    given = {name: value for name, value in wanted.items() if value is not None}
-    statement = select(AuditEntry).filter_by(**given)
+    named = {name: value for name, value in wanted.items() if value is not None}
+    statement = select(AuditEntry).filter_by(**named)
     rows, cursor = page_of(session, statement, AuditEntry.number, page)
     names = record_names.of_users(session, {row.user_id for row in rows if row.user_id})
     shown = [AuditAnswer.model_validate(row) for row in rows]

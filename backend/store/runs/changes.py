@@ -112,7 +112,8 @@ def _locked(session: Session, run_ids: Sequence[str]) -> list[_Filed]:
     each other. Raises NotFound.
     """
     columns = (getattr(Run, name) for name in _Filed._fields)
-    wanted = select(*columns).where(Run.id.in_(run_ids)).order_by(Run.number).with_for_update()
+    named = select(*columns).where(given.is_among(session, Run.id, run_ids))
+    wanted = named.order_by(Run.number).with_for_update(of=Run)
     rows = [_Filed(*row) for row in session.connection().execute(wanted)]
     missing = set(run_ids) - {one.id for one in rows}
     if missing:

@@ -18,6 +18,7 @@ from backend.errors import Conflict, NotFound
 from backend.schemas.runs import CloneBody, RunBody
 from backend.schemas.training import SCHEMA_VERSION
 from backend.schemas.vocabulary import RunState, StopReason
+from backend.store import given
 from backend.store.ids import new_id
 from backend.store.runs import checkpoints, events, failures, needs
 from backend.store.runs.events import NewEvent
@@ -117,7 +118,8 @@ def locked(session: Session, run_id: str) -> Run:
 
 def known_projects(session: Session, run_ids: Sequence[str]) -> dict[str, str]:
     """The project of each of these runs that exists."""
-    rows = session.execute(select(Run.id, Run.project_id).where(Run.id.in_(run_ids)))
+    is_named = given.is_among(session, Run.id, run_ids)
+    rows = session.execute(select(Run.id, Run.project_id).where(is_named))
     return dict(rows.all())
 
 

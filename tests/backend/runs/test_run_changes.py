@@ -7,7 +7,9 @@ from fastapi.testclient import TestClient
 
 from backend.store.db import Database
 from backend.store.tables.runs import Run
+from tests.backend.conftest import Service
 from tests.backend.runs.conftest import Seed
+from tests.plans import sent_to
 
 
 def made(api: TestClient, seed: Seed, **more: Any) -> str:
@@ -215,3 +217,22 @@ def test_a_change_of_many_is_the_change_of_each(
     back = {"run_ids": ids, "archived": False, "experiment_id": None}
     assert api.patch("/runs", json=back).json()["changed"] == ids
     assert {api.get(f"/runs/{one}").json()["archived_at"] for one in ids} == {None}
+
+
+def test_many_runs_are_changed_in_as_many_messages_as_two(
+    api: TestClient, service: Service, seed: Seed
+) -> None:
+    """SQLite, for which a row is no message, takes rows one by one."""
+    database: Database = service.app.state.database
+    ids = [made(api, seed) for _ in range(7)]
+    messages = []
+    for some in (ids[:2], ids[2:]):
+        with sent_to(database) as sent:
+            body = {"run_ids": some, "add_tags": ["t"]}
+            assert api.patch("/runs", json=body).json()["changed"] == some
+        writes = [one for one in sent if not one.statement.startswith("SELECT")]
+        messages.append([one.statement for one in writes])
+        assert database.is_sqlite or {one.times for one in writes} == {1}
+
+    assert messages[0] == messages[1] != []
+    assert all(len(lines(api, one)) == 1 for one in ids)

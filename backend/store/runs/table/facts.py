@@ -10,14 +10,16 @@ metrics; runs that are older than the table get theirs from the worker's sweeper
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, String, delete, exists, insert, literal, select
+from sqlalchemy import BigInteger, Insert, String, delete, exists, literal, select, true
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from backend.domain.filters.fields import LONGEST_KEY
 from backend.schemas.numbers import finite
-from backend.store import given
+from backend.store import dialect, given
 from backend.store.tables.runs import Run, RunFact
 
 # Of a text of the config so much is compared.
@@ -25,6 +27,7 @@ LONGEST_TEXT = 200
 # Leaves of one config; the largest that a schema allows have a tenth.
 _MOST_LEAVES = 1000
 TAGS = "tags"
+_TAGS: given.Types = {"run": BigInteger(), "text": String()}
 # Of a project's newest runs so many are looked through for keys, and so many keys are told.
 _LOOKED_THROUGH = 300
 _MOST_KEYS = 1000
@@ -39,7 +42,7 @@ def write(session: Session, run: Run) -> None:
         for key, (text, number) in of_config(run.config).items()
     ]
     if rows:
-        session.connection().execute(insert(RunFact), rows)
+        given.insert_all(session, RunFact, rows)
     write_tags(session, [(run.number, run.tags)])
 
 
@@ -47,13 +50,28 @@ def write_tags(session: Session, tags_of: Sequence[tuple[int, Sequence[str]]]) -
     """Store the tags of these runs, by number, instead of those that they had."""
     if not tags_of:
         return
-    numbers = [number for number, _ in tags_of]
-    session.execute(delete(RunFact).where(RunFact.key == TAGS, RunFact.run.in_(numbers)))
+    connection = session.connection()
+    if untagged := [number for number, tags in tags_of if not tags]:
+        is_one = given.is_among(session, RunFact.run, untagged)
+        connection.execute(delete(RunFact).where(RunFact.key == TAGS, is_one))
     rows = [(number, joined(tags)) for number, tags in tags_of if tags]
-    now = given.rows(session, {"run": BigInteger(), "text": String()}, rows)
-    # In one statement: PostgreSQL takes many rows one by one otherwise.
-    found = select(literal(TAGS), now.c.run, now.c.text)
-    session.connection().execute(insert(RunFact).from_select(["key", "run", "text"], found))
+    if rows:
+        passed = {"given": given.json_of(_TAGS, rows)}
+        connection.execute(_tagging(is_sqlite=dialect.is_sqlite(session)), passed)
+
+
+@cache
+def _tagging(*, is_sqlite: bool) -> Insert:
+    """Give runs their tags in one statement: PostgreSQL takes many rows one by one otherwise."""
+    now = given.table(_TAGS, sqlite=is_sqlite)
+    # Without a condition, SQLite takes ON CONFLICT for the ON of a join.
+    found = select(literal(TAGS), now.c.run, now.c.text).where(true())
+    new = (sqlite if is_sqlite else postgresql).insert(RunFact)
+    new = new.from_select(["key", "run", "text"], found)
+    tagging: Insert = new.on_conflict_do_update(
+        index_elements=["key", "run"], set_={"text": new.excluded.text}
+    )
+    return tagging
 
 
 def joined(tags: Sequence[str]) -> str:
