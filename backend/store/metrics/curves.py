@@ -143,6 +143,14 @@ def counts(session: Session, run_id: str, names: Sequence[str]) -> dict[str, int
     return {known[number].name: n for number, n in found.items() if n}
 
 
+def ends(session: Session, run_id: str, names: Sequence[str]) -> dict[str, list[float]]:
+    """Values of each of these metrics that has points, the least and the greatest among them."""
+    window = Window()
+    known = {one.number: one for one in _curves(session, [run_id], names, window)}
+    found = _Reading(session, window, [*known.values()]).ends()
+    return {known[number].name: values for number, values in found.items()}
+
+
 def _names(session: Session, run_ids: Sequence[str]) -> list[str]:
     # A run's summary has every name; a DISTINCT over its points would read them all.
     summaries = session.scalars(select(Run.summary).where(Run.id.in_(run_ids)))
@@ -279,20 +287,40 @@ class _Reading:
                 closer[number].append(Span(max(0, level - 2), step, end))
         return dict(closer)
 
+    def ends(self) -> Mapping[int, list[float]]:
+        """Finite values of each curve in the window, the least and the greatest among them."""
+        pieces = self._pieces()
+        found: dict[int, list[float]] = {number: [] for number in pieces}
+        of_levels = (func.min(MetricLevel.min), func.max(MetricLevel.max))
+        of_points = (func.min(MetricPoint.value), func.max(MetricPoint.value))
+        for number, *both in self._totals(pieces, of_levels, of_points):
+            found[number] += [value for value in both if value is not None]
+        return found
+
     def _counts(self, pieces: Pieces) -> dict[int, int]:
         """How many points of each curve are in the window."""
-        spans = {number: self._covered(number, parts, TOP) for number, parts in pieces.items()}
         counts: defaultdict[int, int] = defaultdict(int)
-        for of_points, n in ((False, func.sum(MetricLevel.n)), (True, func.count())):
-            span = self._given(spans, of_points=of_points)
+        for number, count in self._totals(pieces, [func.sum(MetricLevel.n)], [func.count()]):
+            counts[number] += int(count or 0)
+        return counts
+
+    def _totals(
+        self,
+        pieces: Pieces,
+        of_levels: Sequence[ColumnElement[Any]],
+        of_points: Sequence[ColumnElement[Any]],
+    ) -> Iterator[Any]:
+        """Rows of a curve's number and these sums over its buckets, and over its other points."""
+        spans = {number: self._covered(number, parts, TOP) for number, parts in pieces.items()}
+        for is_points, sums in ((False, of_levels), (True, of_points)):
+            span = self._given(spans, of_points=is_points)
             if span is None:
                 continue
-            table = MetricPoint if of_points else MetricLevel
-            inside = select(n).select_from(table).where(*self._inside(span, of_points=of_points))
-            total = inside.correlate(span).scalar_subquery()
-            for number, count in self._session.execute(select(span.c.curve, total)):
-                counts[number] += int(count or 0)
-        return counts
+            table = MetricPoint if is_points else MetricLevel
+            where = self._inside(span, of_points=is_points)
+            inside = [select(one).select_from(table).where(*where) for one in sums]
+            totals = [one.correlate(span).scalar_subquery() for one in inside]
+            yield from self._session.execute(select(span.c.curve, *totals))
 
     def _covered(self, number: int, parts: Iterable[_Piece], level: int) -> list[Span]:
         curve = self._curves[number]

@@ -13,10 +13,8 @@ from sqlalchemy import BigInteger, Float, String, delete, func, select
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
-from backend.schemas.metrics.curves import Series
 from backend.store import dialect, given
 from backend.store.metrics import curves
-from backend.store.metrics.curves import Window
 from backend.store.runs import runs
 from backend.store.runs.table import facts
 from backend.store.tables.runs import Run, RunFact
@@ -43,9 +41,8 @@ def renew(session: Session, run: Run, names: Collection[str]) -> None:
     session.execute(delete(RunFact).where(RunFact.run == run.number, RunFact.key.in_(keys)))
     left = sorted(name for name in names if name in run.summary)
     if left:
-        found = curves.read(session, [run.id], left, Window(points=1), exact=True).series
-        rows = [_row(run, one.name, _newest(run, one.name), _ends(one)) for one in found]
-        _store(session, rows)
+        found = curves.ends(session, run.id, left)
+        _store(session, [_row(run, name, _newest(run, name), of) for name, of in found.items()])
 
 
 def fill(session: Session, run_id: str) -> None:
@@ -64,12 +61,6 @@ def _newest(run: Run, name: str) -> float | None:
 
 def _key(name: str) -> str:
     return f"metric.{name}"
-
-
-def _ends(series: Series) -> Values:
-    """Values of a curve with its least and its greatest."""
-    y = series.y
-    return [None if one is None else float(y.low + y.unit * one) for one in (*y.min, *y.max)]
 
 
 def _row(run: Run, name: str, newest: float | None, values: Values) -> list[Any]:

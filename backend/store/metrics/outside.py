@@ -65,10 +65,11 @@ def append(
         )
         for point in measured
     ]
-    stored = points.append(session, run_id, points.OUTSIDE_ATTEMPT, lines, at=at)
-    run_events.append(session, run_id, judges.said(session, run_id, judge, measured), at=at)
-    verdicts.keep(session, run_id)
-    return stored
+    stored = points.store(session, run, points.OUTSIDE_ATTEMPT, lines)
+    events = [*stored.events, *judges.said(session, run_id, judge, measured)]
+    run_events.append(session, run_id, events, at=at)
+    verdicts.keep_of(session, run)
+    return stored.values
 
 
 def _must_be_reached(run: Run, measured: Sequence[OutsidePoint]) -> None:

@@ -132,7 +132,8 @@ def store(session: Session, run: Run, attempt: int, lines: Sequence[MetricLine])
         curves = levels.of_run(session, run.id, steps)
         behind = {name for name, of_name in steps.items() if _is_behind(curves[name], of_name)}
         _keep(session, list(rows.values()), are_new=len(behind) == len(steps))
-        tokens.note(session, run.id, {(row.step, row.tokens) for row in rows.values()})
+        if attempt != OUTSIDE_ATTEMPT:  # These stand at the tokens that are noted already.
+            tokens.note(session, run.id, {(row.step, row.tokens) for row in rows.values()})
         levels.grow(session, curves, steps)
         newest = {
             name: rows[name, of_name[-1]].value

@@ -77,11 +77,15 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
 
 def keep(session: Session, run_id: str) -> None:
     """Judge a run and keep the verdict, if the run has ended."""
-    run = runs.locked(session, run_id)
+    keep_of(session, runs.locked(session, run_id))
+
+
+def keep_of(session: Session, run: Run) -> None:
+    """The same for a run that the caller holds."""
     if RunState(run.state) not in ENDED:
         return
     session.flush()
-    (found,) = of_runs(session, [run_id])
+    (found,) = of_runs(session, [run.id])
     run.verdict, run.verdict_level = found.kind, found.level
     run.verdict_sentence = found.sentence
 

@@ -16,7 +16,7 @@ from backend.store.metrics import curves, outside, points, times, tokens
 from backend.store.metrics.curves import Window
 from backend.store.runs import runs
 from backend.store.tables.metrics import MetricPoint, TokenMark
-from backend.store.tables.runs import Run
+from backend.store.tables.runs import Run, RunFact
 from tests.backend.runs.conftest import AT, Seed
 from tests.backend.runs.scanned_levels import check_levels
 from tests.conftest import migrate, migrate_back
@@ -63,6 +63,23 @@ def check(database: Database, run_id: str) -> None:
         summary = session.scalars(select(Run.summary).where(Run.id == run_id)).one()
     assert [count for _, count in marks] == sorted({count for _, count in marks}), "each says more"
     assert summary == {row.name: row.value for row in rows}, "the last of each name stays"
+
+
+def check_extremes(database: Database, run_id: str) -> None:
+    """The run is found by the least and the greatest value of the points that are there."""
+    with database.read() as session:
+        said = select(MetricPoint.name, MetricPoint.value).where(MetricPoint.run_id == run_id)
+        values: dict[str, list[float]] = {}
+        for name, value in session.execute(said.order_by(MetricPoint.name)):
+            values.setdefault(f"metric.{name}", []).extend([] if value is None else [value])
+        facts = select(RunFact.key, RunFact.least, RunFact.greatest)
+        facts = facts.join(Run, Run.number == RunFact.run).where(
+            Run.id == run_id, RunFact.key.startswith("metric.")
+        )
+        found = {key: (least, greatest) for key, least, greatest in session.execute(facts)}
+    assert found == {
+        key: (min(of, default=None), max(of, default=None)) for key, of in values.items()
+    }
 
 
 class Story:
@@ -117,7 +134,7 @@ told = st.lists(
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(told=told)
-def test_tokens_levels_and_summary_are_those_of_a_scan(
+def test_tokens_levels_summary_and_extremes_are_those_of_a_scan(
     database: Database, seed: Seed, told: list[tuple[str, list[int], float | None]]
 ) -> None:
     story = Story(database, add_run(database, seed))
@@ -127,6 +144,7 @@ def test_tokens_levels_and_summary_are_those_of_a_scan(
         else:
             getattr(story, verb)(steps, value)
         check(database, story.run_id)
+        check_extremes(database, story.run_id)
 
 
 def test_the_same_result_again_stays_where_it_is(database: Database, seed: Seed) -> None:
