@@ -103,9 +103,12 @@ def judge(session: Session) -> None:
     judgments.submit(session, leased(session).id, LEASING, body, at=NOW)
 
 
-def attach(session: Session) -> None:
-    steps = (0, 77, 1000, 1999, 5000)
-    wanted = [OutsidePoint(step=step, values={"gold/score": 0.5, "gold/b": 1}) for step in steps]
+def attach(
+    session: Session, *steps: int, names: tuple[str, ...] = ("gold/score", "gold/b")
+) -> None:
+    values = dict.fromkeys(names, 0.5)
+    steps = steps or (0, 77, 1000, 1999, 5000)
+    wanted = [OutsidePoint(step=step, values=values) for step in steps]
     moments = outside.moments_of(session, RUN, wanted)
     outside.append(session, RUN, wanted, moments=moments, at=NOW)
 
@@ -240,6 +243,23 @@ def test_the_next_comparison_comes_in_the_order_of_an_index(large: Database) -> 
         assert any("ix_comparisons_open" in line for line in lines), lines
         assert any("ix_assignments_passed" in line for line in lines), lines
         assert not any("Sort" in line or "TEMP B-TREE" in line for line in lines), lines
+
+
+def test_results_from_outside_take_few_statements_and_few_points(large: Database) -> None:
+    with sent_to(large) as sent, undone(large) as session:
+        attach(session, 0, 77, 1000, names=("gold/score",))
+
+    read_whole = [one for one in sent if "runs.config" in one.statement]
+    assert len(read_whole) == 1, "the run is locked, and read once"
+    assert sum(one.statement.startswith("UPDATE runs SET seq") for one in sent) == 1
+    first, *others = [one for one in sent if one.statement.startswith("INSERT INTO metric_levels")]
+    assert any("metric_points" in line for line in plan(large, first))
+    if not large.is_sqlite:
+        # Each level from the one below; and a few buckets without groups, one by one.
+        assert others
+        for lines in (plan(large, one) for one in others):
+            assert not any("metric_points" in line for line in lines), lines
+        assert not any("Group" in line for one in (first, *others) for line in plan(large, one))
 
 
 def test_a_place_far_away_is_found_without_a_search_for_each_comparison(large: Database) -> None:

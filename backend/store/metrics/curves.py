@@ -19,7 +19,8 @@ from backend.domain.curves.downsample import EXACT, Columns, bucket_width, scale
 from backend.errors import InvalidInput
 from backend.schemas.metrics.curves import MetricsAnswer, Series, SeriesValues
 from backend.store import dialect, given
-from backend.store.metrics.levels import TOP, WIDTHS, Span, cover, last_of, point_sums
+from backend.store.metrics.buckets import last_of, point_sums
+from backend.store.metrics.levels import TOP, WIDTHS, Span, cover
 from backend.store.tables.metrics import MetricCurve, MetricLevel, MetricPoint
 from backend.store.tables.runs import Run
 
