@@ -38,7 +38,7 @@ from backend.errors import Conflict, InvalidInput, Unavailable
 
 # Foreign keys name tables by text: whoever opens a database has them all. The records of unfinished
 # imports are hidden from every session.
-from backend.store import visibility
+from backend.store import built, visibility
 from backend.store.tables import (  # noqa: F401
     credentials,
     data,
@@ -282,7 +282,7 @@ class Database:
         To begin and to end a transaction are two messages more, and whoever is asked who they are
         waits for them with every request.
         """
-        with counted(), Session(self._look_engine, expire_on_commit=False) as session:
+        with counted(), self._look_engine.connect() as connection, _on(connection) as session:
             visibility.see_anew(session)
             yield session
 
@@ -308,13 +308,12 @@ class Database:
         with counted(), self._one_writer():
             begun: float | None = None
             try:
-                with (
-                    Session(self._write_engine, expire_on_commit=False) as session,
-                    session.begin(),
-                ):
-                    session.connection()
+                with self._write_engine.connect() as connection, connection.begin():
                     begun = time.monotonic()
-                    yield session
+                    with _on(connection) as session:
+                        yield session
+                        if session.in_transaction():  # It may have objects to be written.
+                            session.commit()
             finally:
                 if begun is not None:
                     self._tell_hold(by, time.monotonic() - begun)
@@ -389,6 +388,13 @@ class Database:
         while isinstance(pool, QueuePool) and pool.checkedout() and time.monotonic() < until:
             time.sleep(0.01)
         self.engine.dispose()
+
+
+def _on(connection: Connection) -> Session:
+    """A session whose transaction is the connection's."""
+    session = Session(connection, expire_on_commit=False)
+    built.go_on(session, connection)
+    return session
 
 
 class NotASelect(RuntimeError):
@@ -553,7 +559,7 @@ def _say_savepoints(engine: Engine) -> None:
 
 
 def _say(words: str, connection: Connection, name: str) -> None:
-    connection.exec_driver_sql(f"{words} {name}")
+    built.sent(connection, f"{words} {name}", None, lambda _: None)
 
 
 def _lower(text: str | None) -> str | None:
@@ -567,4 +573,4 @@ def _begin_with(engine: Engine, usual: str) -> None:
     def _begin(connection: Connection) -> None:
         statement = connection.get_execution_options().get("podium_begin", usual)
         if statement is not None:
-            connection.exec_driver_sql(statement)
+            built.sent(connection, statement, None, lambda _: None)

@@ -10,9 +10,12 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    ARRAY,
     ColumnElement,
+    CompoundSelect,
     Executable,
     Integer,
+    ScalarSelect,
     Select,
     Text,
     Update,
@@ -48,7 +51,7 @@ from backend.schemas.comparisons import (
     AssignmentAnswer,
     LeaseEnd,
 )
-from backend.store import dialect
+from backend.store import built, dialect
 from backend.store.built import once
 from backend.store.data import candidates, places, tallies
 from backend.store.data.candidates import AT, CANDIDATE, LEASED, Candidate, Standing
@@ -85,8 +88,8 @@ def lease(
     if lost is not None:
         if not is_offline or lost.is_offline:
             return answer(session, lost)
-        if (granted := _granted_again(session, lost, at)) is not None:
-            return answer(session, granted)
+        if (again := _granted_again(session, lost, at)) is not None:
+            return answer(session, again)
         # Judged, skipped or released since it was read: it is none of the live ones any more.
         return lease(
             session, project_id, user_id, held=held, is_offline=is_offline, seen=seen, at=at
@@ -96,7 +99,7 @@ def lease(
     for comparison in offered:
         granted = _granted(session, comparison, user_id, at, is_offline=is_offline)
         if granted is not None:
-            return answer(session, granted)
+            return granted
     return None
 
 
@@ -118,7 +121,7 @@ class Lease(NamedTuple):
 
 def _granted(
     session: Session, comparison: Candidate, user_id: str, at: datetime, *, is_offline: bool
-) -> Lease | None:
+) -> AssignmentAnswer | None:
     """Lease a comparison whose row is locked; None if it has no room any more."""
     order = presented_order(comparison.response_ids, comparison_id=comparison.id, user_id=user_id)
     row = {
@@ -132,17 +135,26 @@ def _granted(
     }
     room = comparison.judgments_required - comparison.judged
     named = {"comparison_id": comparison.id, "user_id": user_id, "at": at, "room": room}
-    granting = _granting(tuple(row), is_sqlite=dialect.is_sqlite(session))
     new = {f"new_{name}": value for name, value in row.items()}
-    found = session.connection().execute(granting, named | new).one_or_none()
-    return None if found is None else Lease(*found)
+    shown = _numbered(order)
+    granting = _granting(tuple(row), len(order), is_sqlite=dialect.is_sqlite(session))
+    found = built.row(session, granting, named | new | shown)
+    if found is None:
+        return None
+    width = len(Lease._fields)
+    lease, beside = Lease(*found[:width]), found[width:]
+    if not beside:
+        return answer(session, lease)
+    prompt_id, messages, texts = beside
+    prompt = AssignedPrompt(id=prompt_id, messages=messages)
+    return _answer(lease, _shown(comparison.id, prompt, dict(texts), order))
 
 
 def _live_and_standing(
     session: Session, project_id: str, user_id: str, at: datetime
 ) -> tuple[list[Lease], Standing]:
     named = {"project_id": project_id, "user_id": user_id, "at": at, "worth": places.WORTH_NOTING}
-    rows = session.connection().execute(_live(), named).all()
+    rows = built.rows(session, _live(), named)
     width = len(Standing._fields)
     live = [Lease(*row[width:]) for row in rows if row[width] is not None]
     return live, Standing(*rows[0][:width])
@@ -203,12 +215,11 @@ def get_own_beside(
 ) -> tuple[Own, list[tuple[Any, ...]]]:
     """The same, and what stands beside it in the rows of `query`, which is `OWN` joined to more."""
     named = {"assignment_id": assignment_id, "user_id": user_id}
-    connection = session.connection()
-    comparison = connection.execute(_LOCKED, named).one_or_none()
+    comparison = built.row(session, _LOCKED, named)
     if comparison is None:
         raise NotFound(f"you have no assignment {assignment_id}")
     # A statement of its own: the assignment may have changed before its comparison was locked.
-    rows = connection.execute(query, named).all()
+    rows = built.rows(session, query, named)
     width = len(Lease._fields)
     own = Own(Lease(*rows[0][:width]), Candidate(*comparison))
     return own, [row[width:] for row in rows]
@@ -237,7 +248,7 @@ def _pass(session: Session, own: Own, state: str, reason: str | None = None) -> 
         "passed": comparison.number if comparison.is_open else None,
     }
     said = {} if reason is None else {"skip_reason": reason}
-    session.connection().execute(_PASSED, passed | said)
+    built.changed(session, _PASSED, passed | said)
 
 
 class _First(NamedTuple):
@@ -275,14 +286,13 @@ def submit(session: Session, own: Own, judgment: Mapping[str, Any]) -> None:
 
 
 def _submit_in_turn(session: Session, assignment: Lease, first: _First) -> None:
-    connection = session.connection()
-    connection.execute(NEW_JUDGMENT, first.judgment)
-    connection.execute(_JUDGED, first.judged)
-    connection.execute(_SUBMITTED, first.submitted)
+    built.changed(session, NEW_JUDGMENT, first.judgment)
+    built.changed(session, _JUDGED, first.judged)
+    built.changed(session, _SUBMITTED, first.submitted)
     sums = {"judged": 1, "finished": int(first.is_last)}
     tallies.add(session, assignment.project_id, assignment.user_id, **sums)
     if first.is_last:
-        connection.execute(_PASSED_BY_NOBODY, first.wanted)
+        built.changed(session, _PASSED_BY_NOBODY, first.wanted)
 
 
 def _submit_at_once(session: Session, assignment: Lease, first: _First) -> None:
@@ -290,7 +300,7 @@ def _submit_at_once(session: Session, assignment: Lease, first: _First) -> None:
     told = {"of_project": assignment.project_id, **first.judged, **first.submitted, **new}
     submitting = _submitting(tuple(first.judgment), is_last=first.is_last)
     wanted = first.wanted if first.is_last else {}
-    session.connection().execute(submitting, told | wanted)
+    built.changed(session, submitting, told | wanted)
 
 
 def recount(session: Session, comparison_ids: Sequence[str]) -> int:
@@ -426,32 +436,55 @@ def _assigned(
     session: Session, wanted: Sequence[tuple[str, str, Sequence[str]]]
 ) -> dict[str, AssignedComparison]:
     """What annotators see, each under a key: comparisons, and their responses in some order."""
-    named = {
-        "comparison_ids": list({comparison_id for _, comparison_id, _ in wanted}),
-        "response_ids": list({one for *_, order in wanted for one in order}),
-    }
     content: dict[str, str] = {}
     prompt_of: dict[str, AssignedPrompt] = {}
-    for one, text, prompt_id, messages in session.connection().execute(_TEXTS, named):
+    for one, text, prompt_id, messages in _texts(session, wanted):
         if prompt_id is None:
             content[one] = text
         else:
             prompt_of[one] = AssignedPrompt(id=prompt_id, messages=messages)
     return {
-        key: AssignedComparison(
-            id=comparison_id,
-            prompt=prompt_of[comparison_id],
-            responses=[AssignedResponse(id=one, content=content[one]) for one in order],
-        )
+        key: _shown(comparison_id, prompt_of[comparison_id], content, order)
         for key, comparison_id, order in wanted
     }
 
 
+def _texts(
+    session: Session, wanted: Sequence[tuple[str, str, Sequence[str]]]
+) -> Iterable[Sequence[Any]]:
+    """Prompts of comparisons under their ids, and texts of responses under theirs."""
+    if len(wanted) == 1:
+        ((_, comparison_id, order),) = wanted
+        named = {"comparison_id": comparison_id, **_numbered(order)}
+        return built.rows(session, _texts_of_one(len(order)), named)
+    ids = {
+        "comparison_ids": list({comparison_id for _, comparison_id, _ in wanted}),
+        "response_ids": list({one for *_, order in wanted for one in order}),
+    }
+    return session.connection().execute(_TEXTS_OF_MANY, ids).all()
+
+
+def _numbered(response_ids: Sequence[str]) -> dict[str, str]:
+    return {f"response_{place}": one for place, one in enumerate(response_ids)}
+
+
+def _shown(
+    comparison_id: str, prompt: AssignedPrompt, content: Mapping[str, str], order: Sequence[str]
+) -> AssignedComparison:
+    responses = [AssignedResponse(id=one, content=content[one]) for one in order]
+    return AssignedComparison(id=comparison_id, prompt=prompt, responses=responses)
+
+
 def answer(session: Session, assignment: Lease) -> AssignmentAnswer:
     """What the annotator sees of a lease."""
+    comparison = assigned(session, assignment.comparison_id, assignment.presented_order)
+    return _answer(assignment, comparison)
+
+
+def _answer(assignment: Lease, comparison: AssignedComparison) -> AssignmentAnswer:
     return AssignmentAnswer(
         id=assignment.id,
-        comparison=assigned(session, assignment.comparison_id, assignment.presented_order),
+        comparison=comparison,
         criteria=assignment.criteria,
         presented_order=assignment.presented_order,
         expires_at=assignment.expires_at,
@@ -571,21 +604,36 @@ def _submitting(names: tuple[str, ...], *, is_last: bool) -> Executable:
     return sums.add_cte(*(one.cte() for one in (_JUDGED, new, *others)))
 
 
-# The prompts of comparisons under their ids, and the texts of responses under theirs. PostgreSQL
-# would plan this anew each time for lists of which it is not told how long they are.
 _NOTHING = cast(null(), Prompt.id.type), cast(null(), Prompt.messages.type)
-_TEXTS = union_all(
-    select(Comparison.id, cast(null(), Text), Prompt.id, Prompt.messages)
-    .join(Prompt, Prompt.id == Comparison.prompt_id)
-    .where(
-        Comparison.id.in_(bindparam("comparison_ids", expanding=True)),
-        is_visible(Comparison),
-        is_visible(Prompt),
-    ),
-    select(Response.id, Response.content, *_NOTHING).where(
-        Response.id.in_(bindparam("response_ids", expanding=True)), is_visible(Response)
-    ),
+
+
+def _texts_where(
+    is_comparison: ColumnElement[bool], is_response: ColumnElement[bool]
+) -> CompoundSelect[Any]:
+    return union_all(
+        select(Comparison.id, cast(null(), Text), Prompt.id, Prompt.messages)
+        .join(Prompt, Prompt.id == Comparison.prompt_id)
+        .where(is_comparison, is_visible(Comparison), is_visible(Prompt)),
+        select(Response.id, Response.content, *_NOTHING).where(is_response, is_visible(Response)),
+    )
+
+
+# PostgreSQL would plan this anew each time for lists of which it is not told how long they are.
+_TEXTS_OF_MANY = _texts_where(
+    Comparison.id.in_(bindparam("comparison_ids", expanding=True)),
+    Response.id.in_(bindparam("response_ids", expanding=True)),
 )
+
+
+@once
+def _texts_of_one(responses: int) -> CompoundSelect[Any]:
+    return _texts_where(Comparison.id == candidates.COMPARISON_ID, _is_one_of(responses))
+
+
+def _is_one_of(responses: int) -> ColumnElement[bool]:
+    """Whether the enclosing query's response is one of so many that `_numbered` names."""
+    names = _numbered([""] * responses)
+    return Response.id.in_([bindparam(name, type_=Response.id.type) for name in names])
 
 
 @once
@@ -604,10 +652,11 @@ def _live() -> Select[Any]:
 
 
 @once
-def _granting(names: tuple[str, ...], *, is_sqlite: bool) -> Executable:
+def _granting(names: tuple[str, ...], responses: int, *, is_sqlite: bool) -> Executable:
     """A new assignment, or the annotator's own whose lease ran out; with its project's criteria.
 
-    Neither, if others have taken the room or the annotator is done with the comparison.
+    Neither, if others have taken the room or the annotator is done with the comparison. PostgreSQL
+    is asked in the same message for what is to be ranked: the prompt, and so many texts.
     """
     columns = Assignment.__table__.columns
     told = {name: bindparam(f"new_{name}", type_=columns[name].type) for name in names}
@@ -622,5 +671,16 @@ def _granting(names: tuple[str, ...], *, is_sqlite: bool) -> Executable:
         index_elements=[Assignment.comparison_id, Assignment.user_id],
         set_={name: new.excluded[name] for name in changed},
         where=and_(Assignment.state == LEASED, Assignment.expires_at <= new.excluded.granted_at),
-    ).returning(*_LEASE)
+    ).returning(*_LEASE, *(() if is_sqlite else _to_be_ranked(responses)))
     return granting
+
+
+def _to_be_ranked(responses: int) -> tuple[ScalarSelect[Any], ...]:
+    """The id and the messages of a comparison's prompt; ids and texts of so many responses."""
+    is_of_it = (Comparison.id == candidates.COMPARISON_ID, Prompt.id == Comparison.prompt_id)
+    visible = (is_visible(Comparison), is_visible(Prompt))
+    prompt = (select(one).where(*is_of_it, *visible) for one in (Prompt.id, Prompt.messages))
+    pair = postgresql.array([Response.id, Response.content])
+    pairs = func.array_agg(pair, type_=ARRAY(Text, dimensions=2))
+    texts = select(pairs).where(_is_one_of(responses), is_visible(Response))
+    return tuple(one.scalar_subquery() for one in (*prompt, texts))

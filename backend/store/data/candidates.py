@@ -35,7 +35,7 @@ from sqlalchemy.orm import Session, aliased
 
 from backend.domain.assignment import QuotaRule, has_room
 from backend.errors import Conflict
-from backend.store import dialect
+from backend.store import built, dialect
 from backend.store.built import once
 from backend.store.data import places, tallies
 from backend.store.data.places import Look, Places
@@ -147,7 +147,7 @@ def offers(
     worth = places.WORTH_NOTING if worth is None else worth
     if standing is None:
         named = {"project_id": project_id, "user_id": user_id, "worth": worth}
-        standing = Standing(*session.connection().execute(STANDING, named).one())
+        standing = Standing(*built.one(session, STANDING, named))
     known = places.advance(
         session,
         project_id,
@@ -185,7 +185,7 @@ def _refused_twice(comparison_id: str, user_id: str) -> Conflict:
 def is_free(session: Session, comparison: Candidate, user_id: str, at: datetime) -> bool:
     """Whether one more judgment by this annotator, whose own lease does not count, fits."""
     named = {"comparison_id": comparison.id, "user_id": user_id, "at": at}
-    others = session.connection().scalar(_leases_of_others(), named) or 0
+    others = built.value(session, _leases_of_others(), named) or 0
     return has_room(
         required=comparison.judgments_required, submitted=comparison.judged, live_leases=others
     )
@@ -300,8 +300,8 @@ def _best(
     own = {"project_id": project_id, "user_id": user_id, "at": at}
 
     def locked(query: Select[Any], **more: int) -> Candidate | None:
-        row = session.connection().execute(query, own | more).one_or_none()
-        return None if row is None else Candidate(*row)
+        found = built.row(session, query, own | more)
+        return None if found is None else Candidate(*found)
 
     idle: Candidate | None = None
     if not known.numbers:

@@ -16,7 +16,7 @@ from backend.schemas.projects.guidelines import (
     GuidelinesAnswer,
     GuidelineVersionAnswer,
 )
-from backend.store import dialect
+from backend.store import built, dialect
 from backend.store.tables.data import GuidelineAcknowledgement, GuidelineVersion, Project
 from backend.store.tables.people import User
 
@@ -147,7 +147,7 @@ def must_be_read(version: int, unread: str) -> None:
 def _unread(session: Session, project_id: str, user_id: str) -> tuple[int, str]:
     """The newest version, and its text if this person has not acknowledged it."""
     named = {"project_id": project_id, "user_id": user_id}
-    version, text = session.connection().execute(UNREAD, named).one()
+    version, text = built.one(session, UNREAD, named)
     return version, text
 
 

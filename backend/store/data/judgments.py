@@ -36,7 +36,7 @@ from backend.schemas.comparisons import (
 )
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import ReviewReason, Verdict
-from backend.store import dialect
+from backend.store import built, dialect
 from backend.store.data import assignments
 from backend.store.data.assignments import Own
 from backend.store.ids import new_id
@@ -92,7 +92,7 @@ def submit(
     if reason is None and not counted:
         assignments.submit(session, own, judgment)
         return _answer(judgment)
-    session.connection().execute(assignments.NEW_JUDGMENT, judgment)
+    built.changed(session, assignments.NEW_JUDGMENT, judgment)
     if reason is ReviewReason.LATE:
         assignments.pass_late(session, own)
     return _answer(judgment)

@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
-from backend.store import dialect
+from backend.store import built, dialect
 from backend.store.built import once
 from backend.store.data import tallies
 from backend.store.tables.data import Assignment, Comparison, Project, ProjectTally
@@ -69,7 +69,7 @@ def levels(session: Session, project_id: str) -> Iterable[int]:
     judged = -1
     while True:
         named = {"project_id": project_id, "judged": judged}
-        found = session.connection().scalar(_next_level(), named)
+        found = built.value(session, _next_level(), named)
         if found is None:
             return
         yield found
@@ -128,7 +128,7 @@ def advance(
     """
     if passed is None:
         own = {"project_id": project_id, "user_id": user_id, "number": known.of(0), "worth": worth}
-        passed = session.connection().scalar(_passed_beyond(), own) or 0
+        passed = built.value(session, _passed_beyond(), own) or 0
     if passed < worth:
         return known
     find = partial(_found, session, project_id, user_id, known)

@@ -27,6 +27,7 @@ from backend.schemas.projects.practice import (
     PracticeTask,
 )
 from backend.schemas.vocabulary import Verdict
+from backend.store import built
 from backend.store.data import assignments, guidelines, places, projects, tallies
 from backend.store.tables.data import Comparison, Project
 from backend.store.tables.practice import PracticeAnswer, PracticeComparison, PracticeResult
@@ -195,7 +196,7 @@ def must_be_ready(session: Session, project_id: str, user_id: str) -> None:
     """Raise Conflict unless this person has acknowledged the newest guidelines and passed the
     practice of the project, as far as it has any."""
     named = {"project_id": project_id, "user_id": user_id}
-    version, unread, is_to_be_passed = session.connection().execute(_TO_DO, named).one()
+    version, unread, is_to_be_passed = built.one(session, _TO_DO, named)
     guidelines.must_be_read(version, unread)
     if not is_to_be_passed:
         return

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Executable, FromClause, func, literal_colu
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from backend.store import dialect
+from backend.store import built, dialect
 from backend.store.built import once
 from backend.store.tables.data import ProjectTally
 
@@ -26,9 +26,10 @@ def add(session: Session, project_id: str, user_id: str = "", **more: int) -> No
     judges or notes a place holds the project before, at least as foreign keys do, and whoever makes
     comparisons holds none of others. But who has noted a place may wait for the last free ones.
     """
-    row = {"project_id": project_id, "user_id": user_id, **dict.fromkeys(_SUMS, 0), **more}
+    sums = {**dict.fromkeys(_SUMS, 0), **more}
+    row = {"project_id": project_id, "user_id": user_id, "passed_up_to": {}, **sums}
     is_sqlite = dialect.is_sqlite(session)
-    session.connection().execute(_growing(tuple(more), is_sqlite=is_sqlite), row)
+    built.changed(session, _growing(tuple(more), is_sqlite=is_sqlite), row)
 
 
 @once

@@ -8,13 +8,13 @@ then ends what was made too. Users are held before keys, and by number.
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, bindparam, select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import ApiKeyUsed, Caller
 from backend.errors import NotSignedIn
 from backend.schemas.vocabulary import Role
-from backend.store import owners
+from backend.store import built, owners
 from backend.store.owners import Owner
 from backend.store.tables.credentials import ApiKey
 from backend.store.tables.people import Membership, User
@@ -41,7 +41,7 @@ class Sender(NamedTuple):
 
 def of_user(session: Session, user_id: str) -> Caller | None:
     """The caller that a user is; None for one who is deactivated."""
-    return caller(session.connection().execute(_BY_ID, {"user_id": user_id}).all())
+    return caller(built.rows(session, _BY_ID, {"user_id": user_id}))
 
 
 def hold(session: Session, maker: Caller, *, users: Collection[str] = ()) -> None:
@@ -75,7 +75,7 @@ def _is_valid(session: Session, key: ApiKeyUsed | None) -> bool:
     return session.scalar(unrevoked.with_for_update(read=True)) is not None
 
 
-def sender(rows: Sequence[Row[*tuple[Any, ...]]], key: ApiKeyUsed | None = None) -> Sender | None:
+def sender(rows: Sequence[tuple[Any, ...]], key: ApiKeyUsed | None = None) -> Sender | None:
     """The sender of these rows of `WHO` and `owners.columns`, None without any."""
     found = caller(rows, key)
     if found is None:
@@ -84,7 +84,7 @@ def sender(rows: Sequence[Row[*tuple[Any, ...]]], key: ApiKeyUsed | None = None)
     return Sender(found, owners.read(project_id, only_of, sender_id=found.id))
 
 
-def caller(rows: Sequence[Row[*tuple[Any, ...]]], key: ApiKeyUsed | None = None) -> Caller | None:
+def caller(rows: Sequence[tuple[Any, ...]], key: ApiKeyUsed | None = None) -> Caller | None:
     """The caller of these rows of `WHO`, None without any."""
     if not rows:
         return None

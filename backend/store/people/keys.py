@@ -17,7 +17,7 @@ from backend.errors import NotFound
 from backend.schemas.paging import Listing
 from backend.schemas.people import KeyAnswer
 from backend.schemas.vocabulary import Scope
-from backend.store import owners
+from backend.store import built, owners
 from backend.store.built import once
 from backend.store.ids import new_id
 from backend.store.owners import Asked
@@ -106,7 +106,7 @@ def sender_of(
 ) -> Sender | None:
     """Who a key belongs to and whose the object is, None if it is unknown, expired or revoked."""
     named = {"key_sha256": key_sha256, "at": at, "object_id": asked and asked.id}
-    rows = session.connection().execute(_user_of_key(asked and asked.kind), named).all()
+    rows = built.rows(session, _user_of_key(asked and asked.kind), named)
     if not rows:
         return None
     key_id, scopes, expires_at = rows[0][-3:]

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from backend.domain.operations import Of
 from backend.schemas.paging import Listing
 from backend.schemas.people import SessionAnswer
-from backend.store import owners
+from backend.store import built, owners
 from backend.store.built import once
 from backend.store.owners import Asked
 from backend.store.people import callers
@@ -113,7 +113,7 @@ def sender_of(
     """Who a browser session belongs to and whose the object is, None if it is unknown or over."""
     named = {"cookie_sha256": cookie_sha256, "at": at, "object_id": asked and asked.id}
     statement = _user_of_session(asked and asked.kind)
-    return callers.sender(session.connection().execute(statement, named).all())
+    return callers.sender(built.rows(session, statement, named))
 
 
 @once
