@@ -37,6 +37,7 @@ from backend.schemas.vocabulary import Role, Scope
 from backend.store.owners import Owner, asked_of
 from backend.store.people import audit, idempotency
 from backend.store.people.callers import Sender
+from backend.store.people.credentials import Secret
 from backend.store.people.idempotency import KeptAnswer
 from backend.traces.collector import DONE, NO_OBJECT, Trace, Traces
 from backend.transactions import Transactions
@@ -191,7 +192,7 @@ class Phases:
 
     def claim(self, may: Callable[[Caller], bool]) -> Claim:
         """Claim an answer that lasts: `may` is asked of the caller again and again."""
-        secret = secret_of(self._sent)
+        secret = self._secret
         if secret is None:
             raise LookupError(f"{self.name} admits everybody, so nobody can be asked again")
         return Claim(self.caller.id, secret, may)
@@ -204,6 +205,10 @@ class Phases:
     def _sent(self) -> Credentials:
         """The credentials of this request; each transaction asks anew whose they are."""
         return credentials_of(self.request)
+
+    @cached_property
+    def _secret(self) -> Secret | None:
+        return secret_of(self._sent)
 
     @property
     def _transactions(self) -> Transactions:
@@ -221,14 +226,14 @@ class Phases:
         if self._caller is not None:
             return self._caller.id
         visitors: Visitors = self.request.app.state.visitors
-        secret = secret_of(self._sent)
+        secret = self._secret
         address: str = self.request.scope["podium.address"]
         return visitors.person(None if secret is None else secret.sha256, address)
 
     def _remember_sender(self, user_id: str | None) -> None:
         """Remember who showed these credentials, for turns and for the connection; None: nobody."""
         visitors: Visitors = self.request.app.state.visitors
-        secret = secret_of(self._sent)
+        secret = self._secret
         if secret is not None:
             visitors.learn(secret.sha256, user_id)
         connection: Connection | None = self.request.scope.get("podium.connection")

@@ -72,14 +72,13 @@ def _take(
     session: SessionDep,
     caller: Caller,
 ) -> AssignmentAnswer | None:
-    if caller.only_ranks_in(project_id):
-        practice.must_be_ready(session, project_id, caller.id)
     return assignments.lease(
         session,
         project_id,
         caller.id,
         held=body.held,
         is_offline=body.offline,
+        gate=practice.READY if caller.only_ranks_in(project_id) else None,
         seen=seen,
         at=at,
     )

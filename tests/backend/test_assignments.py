@@ -23,7 +23,7 @@ from backend.errors import Conflict
 from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
-from backend.store.data import assignments, comparisons, judgments, places, projects
+from backend.store.data import assignments, comparisons, judgments, places, practice, projects
 from backend.store.data.places import FarBehind, Look
 from backend.store.db import MOST_CONNECTIONS, Database
 from backend.store.paging import Page
@@ -83,7 +83,9 @@ class Crowd:
         """Lease the next comparison as one transaction does."""
         who = self.people[person]
         return self.database.written(
-            lambda session: assignments.lease(session, self.project, who, held=None, at=at, **more),
+            lambda session: assignments.lease(
+                session, self.project, who, held=None, gate=practice.READY, at=at, **more
+            ),
             "Crowd.take",
         )
 

@@ -19,7 +19,7 @@ from backend.schemas.metrics.curves import OutsidePoint
 from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import Role
 from backend.store import judgment_counts, prompt_rankings, versus
-from backend.store.data import assignments, imports, judgments, places, projects, prompts
+from backend.store.data import assignments, imports, judgments, places, practice, projects, prompts
 from backend.store.db import Database
 from backend.store.differences import environments
 from backend.store.metrics import levels, outside, points, results
@@ -86,7 +86,9 @@ def undone(database: Database) -> Iterator[Session]:
 
 def lease(session: Session, user: str = LEASING, held: list[str] | None = None) -> Any:
     """As a request does, but in one session."""
-    take = partial(assignments.lease, session, PROJECT, user, held=held, at=NOW)
+    take = partial(
+        assignments.lease, session, PROJECT, user, held=held, gate=practice.READY, at=NOW
+    )
     try:
         return take()
     except places.FarBehind:

@@ -5,7 +5,8 @@ SQLite writers are alone; on PostgreSQL the comparison's row is locked before it
 leases are counted again, so the count cannot move underneath.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.domain.assignment import (
     LEASE,
@@ -64,6 +65,17 @@ from backend.store.visibility import is_visible
 SUBMITTED, SKIPPED, LATE = "submitted", "skipped", "late"
 
 
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """What an annotator must have done before a lease, asked together with all else.
+
+    `must_be_open` gets what the columns say of the enclosing query's project, and raises Conflict.
+    """
+
+    columns: tuple[ColumnElement[Any] | InstrumentedAttribute[Any], ...]
+    must_be_open: Callable[..., None]
+
+
 def lease(
     session: Session,
     project_id: str,
@@ -71,6 +83,7 @@ def lease(
     *,
     held: Sequence[str] | None,
     is_offline: bool = False,
+    gate: Gate | None = None,
     seen: Look | None = None,
     at: datetime,
 ) -> AssignmentAnswer | None:
@@ -80,10 +93,10 @@ def lease(
     the client still has; others of its live ones come back first. None = always a new one. A lease
     for work offline stays with the device that took it, and comes back only to a request for work
     offline. Raises Conflict if the annotator has `MOST_LEASES` already, which nobody else can get
-    meanwhile, and if the same comparison cannot be granted twice; FarBehind if the caller has to
-    take a `places.look` first, and give it as `seen`.
+    meanwhile, if the same comparison cannot be granted twice, and what `gate` raises; FarBehind if
+    the caller has to take a `places.look` first, and give it as `seen`.
     """
-    live, standing = _live_and_standing(session, project_id, user_id, at)
+    live, standing = _live_and_standing(session, project_id, user_id, gate, at)
     lost = _first_lost(live, held, is_offline=is_offline)
     if lost is not None:
         if not is_offline or lost.is_offline:
@@ -92,7 +105,14 @@ def lease(
             return answer(session, again)
         # Judged, skipped or released since it was read: it is none of the live ones any more.
         return lease(
-            session, project_id, user_id, held=held, is_offline=is_offline, seen=seen, at=at
+            session,
+            project_id,
+            user_id,
+            held=held,
+            is_offline=is_offline,
+            gate=gate,
+            seen=seen,
+            at=at,
         )
     _must_be_few(live)
     offered = candidates.offers(session, project_id, user_id, at, standing=standing, seen=seen)
@@ -151,13 +171,17 @@ def _granted(
 
 
 def _live_and_standing(
-    session: Session, project_id: str, user_id: str, at: datetime
+    session: Session, project_id: str, user_id: str, gate: Gate | None, at: datetime
 ) -> tuple[list[Lease], Standing]:
+    """The live leases of an annotator, and where this one stands. Raises what the gate raises."""
     named = {"project_id": project_id, "user_id": user_id, "at": at, "worth": places.WORTH_NOTING}
-    rows = built.rows(session, _live(), named)
-    width = len(Standing._fields)
-    live = [Lease(*row[width:]) for row in rows if row[width] is not None]
-    return live, Standing(*rows[0][:width])
+    rows = built.rows(session, _live(gate), named)
+    begins = len(Standing._fields)
+    ends = begins + len(Lease._fields)
+    if gate is not None:
+        gate.must_be_open(*rows[0][ends:])
+    live = [Lease(*row[begins:ends]) for row in rows if row[begins] is not None]
+    return live, Standing(*rows[0][:begins])
 
 
 def _first_lost(
@@ -637,17 +661,19 @@ def _is_one_of(responses: int) -> ColumnElement[bool]:
 
 
 @once
-def _live() -> Select[Any]:
+def _live(gate: Gate | None) -> Select[Any]:
     """The live leases of an annotator, the oldest first, each beside the annotator's standing.
 
-    One row without a lease if there is none.
+    One row without a lease if there is none. What the gate asks comes last in each.
     """
+    asked = () if gate is None else gate.columns
     is_own = (
         Assignment.user_id == USER_ID,
         candidates.is_live(Assignment, PROJECT_ID, AT),
         is_visible(Assignment),
     )
-    beside = candidates.STANDING.add_columns(*_LEASE).outerjoin(Assignment, and_(*is_own))
+    columns = candidates.STANDING.add_columns(*_LEASE, *asked)
+    beside = columns.outerjoin(Assignment, and_(*is_own))
     return beside.order_by(Assignment.number)
 
 

@@ -30,11 +30,13 @@ _HAS_ACKNOWLEDGED_NEWEST = (
     .correlate(Project)
     .exists()
 )
-# The newest version, and its text if this person has not acknowledged it: it can be long, and this
-# is asked before every lease.
-UNREAD = select(
-    Project.guidelines_version, case((_HAS_ACKNOWLEDGED_NEWEST, ""), else_=Project.guidelines)
-).where(Project.id == bindparam("project_id"))
+# Of the enclosing query's project the newest version, and its text if this person has not
+# acknowledged it: it can be long, and this is asked before every lease.
+UNREAD = (
+    Project.guidelines_version,
+    case((_HAS_ACKNOWLEDGED_NEWEST, ""), else_=Project.guidelines),
+)
+_UNREAD = select(*UNREAD).where(Project.id == bindparam("project_id"))
 # Of a list: each can have 50,000 characters.
 _MOST_VERSIONS = 50
 
@@ -147,7 +149,7 @@ def must_be_read(version: int, unread: str) -> None:
 def _unread(session: Session, project_id: str, user_id: str) -> tuple[int, str]:
     """The newest version, and its text if this person has not acknowledged it."""
     named = {"project_id": project_id, "user_id": user_id}
-    version, text = built.one(session, UNREAD, named)
+    version, text = built.one(session, _UNREAD, named)
     return version, text
 
 

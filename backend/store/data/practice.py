@@ -27,7 +27,6 @@ from backend.schemas.projects.practice import (
     PracticeTask,
 )
 from backend.schemas.vocabulary import Verdict
-from backend.store import built
 from backend.store.data import assignments, guidelines, places, projects, tallies
 from backend.store.tables.data import Comparison, Project
 from backend.store.tables.practice import PracticeAnswer, PracticeComparison, PracticeResult
@@ -188,15 +187,9 @@ _TO_BE_PASSED = (
     )
     .exists()
 )
-# Asked before every lease.
-_TO_DO = guidelines.UNREAD.add_columns(_TO_BE_PASSED)
 
 
-def must_be_ready(session: Session, project_id: str, user_id: str) -> None:
-    """Raise Conflict unless this person has acknowledged the newest guidelines and passed the
-    practice of the project, as far as it has any."""
-    named = {"project_id": project_id, "user_id": user_id}
-    version, unread, is_to_be_passed = built.one(session, _TO_DO, named)
+def _must_be_ready(version: int, unread: str, is_to_be_passed: bool) -> None:
     guidelines.must_be_read(version, unread)
     if not is_to_be_passed:
         return
@@ -205,6 +198,11 @@ def must_be_ready(session: Session, project_id: str, user_id: str) -> None:
         advice="Answer the practice comparisons first (API: GET /projects/{id}/practice).",
         is_practice_required=True,
     )
+
+
+# Raises Conflict for whoever has not acknowledged the newest guidelines or not passed the practice
+# of the project, as far as it has any.
+READY = assignments.Gate((*guidelines.UNREAD, _TO_BE_PASSED), _must_be_ready)
 
 
 def _practice(project_id: str) -> Select[PracticeComparison, Comparison]:
