@@ -356,14 +356,16 @@ class Database:
 
         By itself it does so within a minute. Until then its plans are for what was there before: it
         sorted all open comparisons for each lease. A table that is locked for maintenance is left
-        to it. SQLite's plans do not depend on it.
+        to it, and so is an empty one: of a table that nobody has looked at it expects some rows, of
+        one that was found empty that it may be read whole. SQLite's plans do not depend on it.
         """
         if self.is_sqlite:
             return
         with self.engine.connect() as connection:
             each_alone = connection.execution_options(podium_begin=None)
             for table in tables:
-                each_alone.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {table}")
+                if each_alone.exec_driver_sql(f"SELECT EXISTS (SELECT FROM {table})").scalar():
+                    each_alone.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {table}")
 
     def _one_writer(self) -> AbstractContextManager[object]:
         return self._write_lock if self.is_sqlite else nullcontext()

@@ -381,3 +381,20 @@ def test_an_import_is_settled_from_where_its_own_assignments_begin(large: Databa
     (search,) = [one for one in sent if "JOIN comparisons" in one.statement]
     given = search.parameters
     assert last in (given.values() if isinstance(given, dict) else given)
+
+
+def test_an_empty_table_is_searched_by_its_index_after_an_import(postgres_url: str) -> None:
+    """Statements stay planned for a minute in which people rank what was imported."""
+    database = Database(postgres_url)
+    search = text("EXPLAIN SELECT state FROM assignments WHERE id = 'a'")
+
+    def planned() -> str:
+        with database.read() as session:
+            return str(session.scalars(search).first())
+
+    database.analyze(imports.TABLES)
+    assert planned().startswith("Index Scan")
+    with database.engine.connect() as connection:
+        connection.execution_options(podium_begin=None).exec_driver_sql("ANALYZE assignments")
+    assert planned().startswith("Seq Scan"), "this is how one that was found empty is read"
+    database.close()
