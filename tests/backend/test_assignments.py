@@ -241,6 +241,68 @@ def test_what_was_committed_after_a_look_is_not_passed_over(
     assert crowd.take(0, seen=look).comparison.id == late_id
 
 
+def test_places_that_are_forgotten_after_a_lease_has_begun_stay_forgotten(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import shows comparisons with lower numbers while a lease is on its way to the project."""
+    monkeypatch.setattr(places, "WORTH_NOTING", 3)
+    database = Database(postgres_url)
+    crowd = Crowd(database, n=9, required=2, annotators=1)
+    with database.write() as session:
+        session.execute(update(Comparison).where(Comparison.number == 1).values(number=100))
+    for _ in range(6):
+        crowd.judge(0, crowd.lease(0))
+    look = crowd.look(0)
+    late: list[str] = []
+
+    @event.listens_for(database.engine, "before_cursor_execute")
+    def show(_: Any, __: Any, statement: str, *more: Any) -> None:
+        if "FROM projects" not in statement or "SKIP LOCKED" not in statement or late:
+            return
+        with database.write() as session:
+            rows = [read_row("comparisons", "auto", comparison(9, 2))]
+            found = comparisons.ensure(session, crowd.project, rows, at=NOW).found
+            late.extend(one for one, _ in found.values())
+            session.execute(update(Comparison).where(Comparison.id == late[0]).values(number=1))
+            places.forget(session, crowd.project)
+
+    taken = crowd.take(0, seen=look)
+    event.remove(database.engine, "before_cursor_execute", show)
+    assert late == [taken.comparison.id]
+    database.close()
+
+
+def test_a_look_takes_no_place_back_that_was_noted_since(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two devices of one annotator: a skip changes no sums of the project."""
+    monkeypatch.setattr(places, "WORTH_NOTING", 3)
+    database = Database(postgres_url)
+    crowd = Crowd(database, n=12, required=2, annotators=1)
+
+    def skip_three() -> None:
+        for _ in range(3):
+            held = crowd.lease(0)
+            with database.write() as session:
+                assignments.skip(session, held.id, crowd.people[0], reason="unsure")
+
+    skip_three()
+    look = crowd.look(0)
+    skip_three()
+    crowd.lease(0)
+    with database.read() as session:
+        before = session.get_one(ProjectTally, (crowd.project, crowd.people[0])).passed_up_to
+    skip_three()
+    crowd.take(0, seen=look)
+
+    with database.read() as session:
+        after = session.get_one(ProjectTally, (crowd.project, crowd.people[0])).passed_up_to
+    assert before is not None
+    assert after is not None
+    assert after["0"] >= before["0"] > look.places.of(0)
+    database.close()
+
+
 def test_a_request_looks_through_what_is_passed_before_its_write_turn(
     service: Service, new_user: NewUser, project: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

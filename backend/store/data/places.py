@@ -58,6 +58,11 @@ class Places(NamedTuple):
         """Return the number up to which everything with so many judgments is passed; 0 = none."""
         return max((n for level, n in self.numbers.items() if level >= judged), default=0)
 
+    def or_further(self, other: "Places") -> "Places":
+        """These or those of `other`, whichever are further; both are true at the same time."""
+        levels = self.numbers.keys() | other.numbers.keys()
+        return Places({level: max(self.of(level), other.of(level)) for level in levels})
+
 
 def read(kept: Mapping[str, int] | None) -> Places:
     """The places as a tally keeps them; None = no tally."""
@@ -104,10 +109,14 @@ def look(session: Session, project_id: str, user_id: str, *, few: int = _AT_ONCE
     session that only reads, and so nobody waits for it.
     """
     version = _version(session, project_id)
-    own = (ProjectTally.project_id == project_id, ProjectTally.user_id == user_id)
-    known = read(session.scalar(select(ProjectTally.passed_up_to).where(*own)))
+    known = _kept(session, project_id, user_id)
     found = _found(session, project_id, user_id, known, few=few, goes_on=True)
     return Look(found, version)
+
+
+def _kept(session: Session, project_id: str, user_id: str) -> Places:
+    own = (ProjectTally.project_id == project_id, ProjectTally.user_id == user_id)
+    return read(session.scalar(select(ProjectTally.passed_up_to).where(*own)))
 
 
 def advance(
@@ -131,10 +140,9 @@ def advance(
         passed = built.value(session, _passed_beyond(), own) or 0
     if passed < worth:
         return known
-    find = partial(_found, session, project_id, user_id, known)
     is_sqlite = dialect.is_sqlite(session)
     if is_sqlite or seen is None:
-        found = find(few=worth, goes_on=is_sqlite)
+        found = _found(session, project_id, user_id, known, few=worth, goes_on=is_sqlite)
         if all(found.of(judged) - known.of(judged) < worth for judged in found.numbers):
             return found
         if not is_sqlite:
@@ -142,9 +150,15 @@ def advance(
         return _noted(session, project_id, user_id, found)
     alone = select(Project.number).where(Project.id == project_id)
     is_alone = session.scalar(alone.with_for_update(skip_locked=True)) is not None
-    # What was committed since, while the lock was free, counts, too.
+    # What was committed since, while the lock was free, counts, too: also that places were
+    # forgotten, so that those known before the lock may be true no more.
     is_true = seen.version == _version(session, project_id)
-    found = seen.places if is_true else find(few=_AT_ONCE, goes_on=True)
+    known = _kept(session, project_id, user_id)
+    found = (
+        known.or_further(seen.places)
+        if is_true
+        else _found(session, project_id, user_id, known, few=_AT_ONCE, goes_on=True)
+    )
     return _noted(session, project_id, user_id, found) if is_alone else found
 
 
