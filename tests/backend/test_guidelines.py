@@ -79,7 +79,7 @@ def test_nobody_else_and_nothing_unwritten_has_to_be_acknowledged(
     ada, _ = new_user("annotator", empty, project)
     assert ada.get(f"/projects/{empty}/guidelines").json()["version"] == 0
     assert take(ada, empty) is not None
-    api.patch(f"/projects/{project}", json={"guidelines": " "})
+    api.patch(f"/projects/{project}", json={"guidelines": " \n\u2003"})
     assert take(ada, project) is not None
 
 

@@ -3,9 +3,10 @@
 Called by the project routes, and by `practice` beside it before somebody gets a comparison.
 """
 
+import sys
 from datetime import datetime
 
-from sqlalchemy import bindparam, case, func, select
+from sqlalchemy import bindparam, case, false, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -20,6 +21,8 @@ from backend.store import built, dialect
 from backend.store.tables.data import GuidelineAcknowledgement, GuidelineVersion, Project
 from backend.store.tables.people import User
 
+# What `str.strip` removes.
+_BLANK = "".join(one for one in map(chr, range(sys.maxunicode + 1)) if one.isspace())
 _HAS_ACKNOWLEDGED_NEWEST = (
     select(GuidelineAcknowledgement.version)
     .where(
@@ -30,11 +33,11 @@ _HAS_ACKNOWLEDGED_NEWEST = (
     .correlate(Project)
     .exists()
 )
-# Of the enclosing query's project the newest version, and its text if this person has not
-# acknowledged it: it can be long, and this is asked before every lease.
+# Of the enclosing query's project the newest version, and whether this person has yet to read it.
+# That is asked before every lease, beside each that is live: the text, which can be long, is not.
 UNREAD = (
     Project.guidelines_version,
-    case((_HAS_ACKNOWLEDGED_NEWEST, ""), else_=Project.guidelines),
+    case((_HAS_ACKNOWLEDGED_NEWEST, false()), else_=func.trim(Project.guidelines, _BLANK) != ""),
 )
 _UNREAD = select(*UNREAD).where(Project.id == bindparam("project_id"))
 # Of a list: each can have 50,000 characters.
@@ -75,7 +78,7 @@ def of_project(
         guidelines=project.guidelines,
         created_at=None if version is None else version.created_at,
         acknowledged=_acknowledged(session, project_id, user_id),
-        is_acknowledged=not must_read or not _unread(session, project_id, user_id)[1].strip(),
+        is_acknowledged=not must_read or not _is_unread(session, project_id, user_id),
     )
 
 
@@ -135,9 +138,9 @@ def acknowledge(
     )
 
 
-def must_be_read(version: int, unread: str) -> None:
+def must_be_read(version: int, is_unread: bool) -> None:
     """Raise Conflict if there are guidelines that somebody has not acknowledged; see `UNREAD`."""
-    if unread.strip():
+    if is_unread:
         raise Conflict(
             f"you have not acknowledged version {version} of the guidelines",
             advice="Read the guidelines and acknowledge them, then continue (API: POST "
@@ -146,11 +149,11 @@ def must_be_read(version: int, unread: str) -> None:
         )
 
 
-def _unread(session: Session, project_id: str, user_id: str) -> tuple[int, str]:
-    """The newest version, and its text if this person has not acknowledged it."""
+def _is_unread(session: Session, project_id: str, user_id: str) -> bool:
+    """Whether there are guidelines of which this person has not acknowledged the newest version."""
     named = {"project_id": project_id, "user_id": user_id}
-    version, text = built.one(session, _UNREAD, named)
-    return version, text
+    _, is_unread = built.one(session, _UNREAD, named)
+    return bool(is_unread)
 
 
 def _acknowledged(session: Session, project_id: str, user_id: str) -> AcknowledgedGuidelines | None:

@@ -189,8 +189,8 @@ _TO_BE_PASSED = (
 )
 
 
-def _must_be_ready(version: int, unread: str, is_to_be_passed: bool) -> None:
-    guidelines.must_be_read(version, unread)
+def _must_be_ready(version: int, is_unread: bool, is_to_be_passed: bool) -> None:
+    guidelines.must_be_read(version, is_unread)
     if not is_to_be_passed:
         return
     raise Conflict(
