@@ -90,8 +90,9 @@ POOL_TIMEOUT_S = 3.0
 LONGEST_END_S = 2.0
 
 
-# PostgreSQL's code for a transaction that it has undone because two waited for each other.
-_DEADLOCK = "40P01"
+# PostgreSQL's codes for a transaction that it has undone because two waited for each other, and for
+# what another has locked.
+_DEADLOCK, _LOCKED = "40P01", "55P03"
 
 
 class LostTransaction(Exception):
@@ -328,7 +329,7 @@ class Database:
             with self.write(by) as session:
                 return work(session)
         except OperationalError as error:
-            if not _is_deadlock(error):
+            if not _has_code(error, _DEADLOCK):
                 raise
         log.warning("store.write_repeated by=%s reason=deadlock", by)
         with self.write(by) as session:
@@ -361,11 +362,23 @@ class Database:
         """
         if self.is_sqlite:
             return
+        filled = [table for table in tables if self._has_rows(table)]
         with self.engine.connect() as connection:
             each_alone = connection.execution_options(podium_begin=None)
-            for table in tables:
-                if each_alone.exec_driver_sql(f"SELECT EXISTS (SELECT FROM {table})").scalar():
-                    each_alone.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {table}")
+            for table in filled:
+                each_alone.exec_driver_sql(f"ANALYZE (SKIP_LOCKED) {table}")
+
+    def _has_rows(self, table: str) -> bool:
+        """Whether a table of PostgreSQL has any; of one that is locked nobody waits to know it."""
+        try:
+            with self.engine.connect() as connection, connection.begin():
+                connection.exec_driver_sql(f"LOCK TABLE {table} IN ACCESS SHARE MODE NOWAIT")
+                found = connection.exec_driver_sql(f"SELECT EXISTS (SELECT FROM {table})")
+                return bool(found.scalar())
+        except OperationalError as error:
+            if not _has_code(error, _LOCKED):
+                raise
+            return False
 
     def _one_writer(self) -> AbstractContextManager[object]:
         return self._write_lock if self.is_sqlite else nullcontext()
@@ -450,8 +463,8 @@ def service_errors() -> Iterator[None]:
         ) from error
 
 
-def _is_deadlock(error: OperationalError) -> bool:
-    return getattr(error.orig, "sqlstate", None) == _DEADLOCK
+def _has_code(error: OperationalError, code: str) -> bool:
+    return getattr(error.orig, "sqlstate", None) == code
 
 
 def _writer(frame: FrameType | None) -> str:

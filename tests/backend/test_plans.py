@@ -4,6 +4,7 @@ SQLite plans by the schema alone; PostgreSQL by what it counted, so its tables a
 """
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
@@ -397,4 +398,21 @@ def test_an_empty_table_is_searched_by_its_index_after_an_import(postgres_url: s
     with database.engine.connect() as connection:
         connection.execution_options(podium_begin=None).exec_driver_sql("ANALYZE assignments")
     assert planned().startswith("Seq Scan"), "this is how one that was found empty is read"
+    database.close()
+
+
+def test_a_table_that_is_locked_is_not_waited_for_after_an_import(postgres_url: str) -> None:
+    """Whoever waits shows no sign of life: the import would be taken for dead."""
+    database = Database(postgres_url)
+    looked_at = text("SELECT reltuples FROM pg_class WHERE relname = 'users'")
+    with database.write() as session:
+        users.create(session, name="Ann", role=Role.ANNOTATOR, at=NOW)
+
+    with ThreadPoolExecutor(1) as pool:
+        with database.write() as session:
+            session.execute(text("LOCK TABLE assignments IN ACCESS EXCLUSIVE MODE"))
+            analysis = pool.submit(database.analyze, imports.TABLES)
+            analysis.result(timeout=10)
+        with database.read() as session:
+            assert session.scalar(looked_at) == 1
     database.close()
