@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, Dialect, Executable
+from sqlalchemy import Connection, Dialect, Executable, Transaction
 from sqlalchemy.engine.interfaces import DBAPICursor
-from sqlalchemy.exc import MultipleResultsFound, NoResultFound
+from sqlalchemy.exc import InvalidRequestError, MultipleResultsFound, NoResultFound
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.types import TypeEngine
@@ -23,7 +23,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _Process = Callable[[Any], Any]
 
-_CONNECTION = "podium_connection"
+_BEGUN = "podium_begun"
 
 _lock = threading.RLock()
 
@@ -87,16 +87,21 @@ def go_on(session: Session, connection: Connection) -> None:
     """Note that the transaction of a session is that of a connection which has begun it.
 
     It need not ask for its connection, which takes as long as a small statement. It does so within
-    a savepoint, which begins when it asks.
+    a savepoint, which begins when it asks. After the end of that transaction the driver would keep
+    each statement at once, so none is sent.
     """
-    session.info[_CONNECTION] = connection
+    session.info[_BEGUN] = connection, connection.get_transaction()
 
 
 def _connection(session: Session) -> Connection:
-    known: Connection | None = session.info.get(_CONNECTION)
-    if known is None or session.in_nested_transaction():
+    begun: tuple[Connection, Transaction | None] | None = session.info.get(_BEGUN)
+    if begun is None or session.in_nested_transaction():
         return session.connection()
-    return known
+    connection, transaction = begun
+    # One without a transaction only looks: each of its statements is one by itself.
+    if transaction is not None and not transaction.is_active:
+        raise InvalidRequestError("the transaction of this session has ended: nothing is undone")
+    return connection
 
 
 def sent(connection: Connection, text: str, parameters: Any, read: Callable[[DBAPICursor], T]) -> T:
@@ -183,24 +188,25 @@ def _compiled(statement: Any, names: list[str], dialect: Dialect) -> _Known:
     """Compile a statement for a kind of database."""
     compiled: SQLCompiler = statement.compile(dialect=dialect, column_keys=names)
     _must_be_plain(compiled)
-    binds = {name: bind for bind, name in compiled.bind_names.items()}
-    writers = {
-        name: bind.type.dialect_impl(dialect).bind_processor(dialect)
-        for name, bind in binds.items()
-    }
+    # A name may stand in several places, of which some do not know their type.
+    writers: Mapping[str, Any] = compiled._bind_processors
     said = {
-        name: bind.effective_value if (write := writers[name]) is None else write(bind.value)
-        for name, bind in binds.items()
+        name: writers.get(name, _as_it_is)(bind.effective_value)
+        for bind, name in compiled.bind_names.items()
         if name not in names and not bind.required
     }
     return _Known(
         str(compiled),
         None if compiled.positiontup is None else tuple(compiled.positiontup),
         said,
-        tuple((name, one) for name, one in writers.items() if one and name not in said),
+        tuple((name, one) for name, one in writers.items() if name not in said),
         tuple(one.type for one in compiled._result_columns),
         dialect,
     )
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def _must_be_plain(compiled: SQLCompiler) -> None:

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import bindparam, insert, null, select, text, update
 from sqlalchemy.exc import (
     IntegrityError,
+    InvalidRequestError,
     MultipleResultsFound,
     NoResultFound,
     OperationalError,
@@ -88,6 +89,19 @@ def test_a_naive_time_is_refused(database: Database) -> None:
         built.changed(session, NEW, new() | {"created_at": AT.replace(tzinfo=None)})
 
 
+def test_a_name_in_several_places_is_written_as_where_its_type_is_known(
+    database: Database,
+) -> None:
+    at = bindparam("at")
+    query = select(Project.id).where(Project.created_at <= at, bindparam("at").is_not(None))
+    with database.write() as session:
+        built.changed(session, NEW, new())
+        assert built.rows(session, query, {"at": AT}) == [("project_before",)]
+        assert built.rows(session, query, {"at": AT - timedelta(seconds=1)}) == []
+        with pytest.raises(ValueError, match="naive"):
+            built.rows(session, query, {"at": AT.replace(tzinfo=None)})
+
+
 def test_what_would_be_made_anew_each_time_is_refused(database: Database) -> None:
     of_many = select(Project.id).where(Project.id.in_(bindparam("ids", expanding=True)))
     with database.write() as session:
@@ -153,6 +167,17 @@ def test_a_savepoint_undoes_what_was_built(database: Database) -> None:
             built.changed(session, RENAMED, {"of_id": "project_before"})
             raise Undone
     assert names(database) == ["before"]
+
+
+def test_after_the_end_of_its_transaction_a_session_is_refused_what_is_built(
+    database: Database,
+) -> None:
+    with database.write() as session:
+        session.connection()
+        session.rollback()
+        with pytest.raises(InvalidRequestError, match="has ended"):
+            built.changed(session, NEW, new())
+    assert names(database) == []
 
 
 def test_a_part_undoes_what_was_built(sqlite_url: str) -> None:
