@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import OpenPage
 from tests.e2e.workshop import Workshop
+from tests.processes import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -129,11 +130,71 @@ def test_the_longest_responses_are_whole(workshop: Workshop, open_page: OpenPage
     expect(page.locator("article.resp")).to_have_count(len(kinds))
     for body in page.locator("article.resp .body").all():
         expect(body).to_contain_text("characters, shown as they were written")
-    shown = page.locator("article.resp .body").all_inner_texts()
-    mark, *_ = (one for one in shown if "ZWSP" in one)
-    assert re.search(rf"ZWSP × {LONGEST - 3}\s*nd5", mark)
-    lengths = sorted(len(re.sub(r"\s", "", one)) for one in shown)
-    assert lengths[1:] > [LONGEST // 2] * (len(kinds) - 1)
+    shown = page.locator("article.resp .plain").all_text_contents()
+    mark = f"ZWSP × {LONGEST - 3}nd5"
+    assert set(shown) == {*responses[:-1], mark}
+
+
+CHINESE = "这是一句很长的话，没有空格。"
+# As much as an import takes in one line.
+SCRIPTS = [
+    (CHINESE * LONGEST)[: LONGEST - 2] + "末尾",
+    f"{CHINESE * 20}\n" * 350,
+    f"שלום {'word ' * 9000}\nEnd",
+    "هذه جملة طويلة جدا " * 5000,
+    "👩\u200d💻👍🏽🙂" * 8000,
+]
+LAID_OUT = "(pieces) => pieces.map((one) => one.innerText !== '')"
+# The end of a text is within what its card shows.
+HAS_END_IN_SIGHT = """(body) => {
+  const [last] = [...body.querySelectorAll(".piece")].slice(-1);
+  const end = document.createRange();
+  end.selectNodeContents(last);
+  const lines = [...end.getClientRects()], room = body.getBoundingClientRect();
+  const line = lines[lines.length - 1];
+  return line !== undefined && line.top >= room.top && line.bottom <= room.bottom;
+}"""
+COPIED = """() => new Promise((done) => addEventListener("copy", ({ clipboardData }) =>
+  done(clipboardData.getData("text/plain")), { once: true }))"""
+
+
+def test_a_long_text_is_laid_out_where_it_is_read_and_is_there_everywhere(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Scripts")
+    workshop.take_in(project, "comparisons", [{"prompt": "p", "responses": SCRIPTS}])
+    page = open_page(f"/projects/{project}/rank")
+    expect(page.locator("article .pieces")).to_have_count(len(SCRIPTS))
+    assert sorted(page.locator("article .plain").all_text_contents()) == sorted(SCRIPTS)
+    # A page that laid out all of them would stand still for seconds.
+    laid_out = page.locator("article .piece").evaluate_all(LAID_OUT)
+    assert len(SCRIPTS) <= sum(laid_out) < len(laid_out) / 3
+
+    # A line that is cut says that it goes on, in the direction of its beginning.
+    part = page.locator(".cut-line", has_text="שלום").locator(".piece").last
+    expect(part).to_have_css("direction", "rtl")
+    mark = part.evaluate("(one) => getComputedStyle(one, '::before').content")
+    assert mark.startswith('"same line"')
+
+    card = page.locator("article.resp", has_text="末尾")
+    body = card.locator(".body")
+    body.press("End")
+    wait_until(lambda: bool(body.evaluate(HAS_END_IN_SIGHT)), "the end is in sight")
+    body.press("Home")
+    page.wait_for_function("(one) => one.scrollTop === 0", arg=body.element_handle())
+    # Whoever looks for words finds them also where nothing was laid out yet.
+    assert page.evaluate("window.find('末尾') && getSelection().toString()") == "末尾"
+
+    # What is copied has no line that was not written.
+    pieces = card.locator(".pieces")
+    pieces.evaluate("(one) => getSelection().selectAllChildren(one)")
+    page.evaluate(f"window.copied = ({COPIED})(); 0")
+    page.keyboard.press("Control+c")
+    assert page.evaluate("window.copied") == SCRIPTS[0]
+
+    page.keyboard.press("r")
+    expect(page.locator("article .raw .pieces")).to_have_count(len(SCRIPTS))
+    assert sorted(page.locator("article .raw").all_text_contents()) == sorted(SCRIPTS)
 
 
 def test_formulas_are_typeset_and_code_is_coloured(workshop: Workshop, open_page: OpenPage) -> None:

@@ -3,8 +3,8 @@ import "./response-text.css";
 
 import { memo } from "react";
 
+import { AsWritten } from "@/components/text/long/long-text";
 import { Markdown } from "@/components/text/markdown";
-import { PlainText } from "@/components/text/plain-text";
 import { plural } from "@/lib/format";
 
 import { splitThinking } from "./thinking";
@@ -18,9 +18,7 @@ export const ResponseText = memo(function ResponseText({ content }: { content: s
           <summary>
             Reasoning, {plural(thinking.split(/\s+/).filter(Boolean).length, "word")}
           </summary>
-          <p className="plain" dir="auto">
-            <PlainText text={thinking} />
-          </p>
+          <AsWritten text={thinking} />
         </details>
       )}
       {answer === "" ? (

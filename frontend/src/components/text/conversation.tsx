@@ -2,7 +2,7 @@
 import type { Message } from "@/api/types";
 
 import { Markdown } from "./markdown";
-import { RawText } from "./plain-text";
+import { RawText } from "./long/long-text";
 
 export interface ConversationProps {
   readonly messages: readonly Message[];

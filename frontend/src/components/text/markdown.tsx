@@ -13,6 +13,7 @@ import remarkBreaks from "remark-breaks";
 import { githubParts } from "./github-parts";
 import { LateCode, LateFormula } from "./late/parts";
 import { literalTree } from "./literal-tree";
+import { AsWritten } from "./long/long-text";
 import { liftFormulas } from "./mathematics";
 import { neverEmpty } from "./never-empty";
 import { PlainText } from "./plain-text";
@@ -111,14 +112,6 @@ const PARTS: Components = {
   ),
   blockquote: directed("blockquote"),
 };
-
-function AsWritten({ text }: { text: string }) {
-  return (
-    <p className="plain" dir="auto">
-      <PlainText text={text} />
-    </p>
-  );
-}
 
 function Parsed({ text }: { text: string }) {
   const lifted = useMemo(() => liftFormulas(text), [text]);

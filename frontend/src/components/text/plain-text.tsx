@@ -1,19 +1,15 @@
 /** Text as it was written, whose hidden characters are shown as marks. */
-import { revealed } from "./hidden-characters";
-
-/** A whole text so, in the letters of code: every space counts. */
-export function RawText({ text }: { text: string }) {
-  return (
-    <pre className="raw" dir="auto">
-      <PlainText text={text} />
-    </pre>
-  );
-}
+import { type Hidden, revealed } from "./hidden-characters";
 
 export function PlainText({ text }: { text: string }) {
+  return <PlainParts parts={revealed(text)} />;
+}
+
+/** A text that was cut at its hidden characters. */
+export function PlainParts({ parts }: { parts: readonly (string | Hidden)[] }) {
   return (
     <>
-      {revealed(text).map((part, place) =>
+      {parts.map((part, place) =>
         typeof part === "string" ? (
           part
         ) : (

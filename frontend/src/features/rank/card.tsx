@@ -1,7 +1,7 @@
 /** One response as a card: its letter, its rank, its text. Nothing tells where it came from. */
 import { Icon, type IconName } from "@/components/icons";
 import { ResponseText } from "@/components/response/response-text";
-import { RawText } from "@/components/text/plain-text";
+import { RawText } from "@/components/text/long/long-text";
 import { ordinal } from "@/lib/format";
 import { useHasSingleLetters } from "@/lib/shortcuts/single-letter";
 
