@@ -4,8 +4,9 @@ One rule for all connections of a server: those that wait in the kernel (`backen
 those that are served (`backend.ops.connections`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import IntEnum
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from backend.pressure.visitors import Network, is_trusted
@@ -16,6 +17,8 @@ MOST_OF_A_STRANGER = 4096
 # On which one person has shown valid credentials last. A browser has six, and 20 streams are
 # allowed; the rest is for programs.
 MOST_OF_A_PERSON = 512
+# Among so many of the oldest of a kind, or of one person, one that idles is looked for: 0.1 ms.
+LOOKED_AT = 64
 
 
 class Kind(IntEnum):
@@ -43,6 +46,10 @@ class Held(Protocol):
     def is_waiting(self) -> bool:
         """Whether nothing is lost if it ends: no request is here whole."""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits, and its client sends nothing."""
+
     def end(self) -> None:
         """Close it without an answer."""
 
@@ -60,7 +67,7 @@ class Admission:
 
     A holder with more than its share loses its oldest connection that waits. If there are too many
     in all, the oldest that waits is ended: one without a request, else a stranger's, else one of
-    the person who has the most.
+    the person who has the most. Of these one that idles ends before one with a part of a request.
     """
 
     def __init__(self, most: int, trusted: Sequence[Network] = ()) -> None:
@@ -124,24 +131,30 @@ class Admission:
     def _keep_share(self, one: Held) -> bool:
         holder = self._holders[one]
         of = self._of[holder]
-        return holder.most is None or len(of) <= holder.most or self._end_oldest(of, but=one)
+        return holder.most is None or len(of) <= holder.most or self._end_oldest([of], but=one)
 
     def _keep_all(self, one: Held) -> bool:
         return self.n <= self._most or self._end_oldest(self._in_order(), but=one)
 
-    def _in_order(self) -> Iterator[Held]:
-        """All, as they end when there are too many."""
-        yield from self._of_kind[Kind.ARRIVING]
-        yield from self._of_kind[Kind.STRANGER]
+    def _in_order(self) -> Iterator[Collection[Held]]:
+        """All, by kinds and persons, as they end when there are too many."""
+        yield self._of_kind[Kind.ARRIVING]
+        yield self._of_kind[Kind.STRANGER]
         known = [of for holder, of in self._of.items() if holder.kind is Kind.KNOWN]
-        for of in sorted(known, key=len, reverse=True):
-            yield from of
+        yield from sorted(known, key=len, reverse=True)
 
-    def _end_oldest(self, candidates: Iterable[Held], *, but: Held) -> bool:
-        """End the first that waits; whether there was one."""
-        found = next((one for one in candidates if one is not but and one.is_waiting), None)
+    def _end_oldest(self, groups: Iterable[Collection[Held]], *, but: Held) -> bool:
+        """End one of the first group in which one waits; whether there was one."""
+        found = next((one for group in groups if (one := _oldest(group, but))), None)
         if found is None:
             return False
         self.forget(found)
         found.end()
         return True
+
+
+def _oldest(group: Collection[Held], but: Held) -> Held | None:
+    """The oldest that idles, else the oldest that waits."""
+    looked_at = islice(group, LOOKED_AT)
+    idle = next((one for one in looked_at if one is not but and one.is_idle), None)
+    return idle or next((one for one in group if one is not but and one.is_waiting), None)

@@ -30,7 +30,7 @@ log = logging.getLogger("podium.server")
 HEADERS_S = 10.0
 # From an answer to the next request. Clients and proxies throw a connection away that idles for so
 # long, most after less than a minute: one that sends when the server closes cannot know what became
-# of its request. Where connections are needed, those that idle end first.
+# of its request. Where connections are needed, those that idle end before others of their kind.
 KEEP_ALIVE_S = 75
 # Of a body, over a window; time in which the application does not read does not count. What is
 # larger has a place that others wait for: 128 MiB have less than two hours.
@@ -301,6 +301,7 @@ class Guarded(HttpToolsProtocol):
         if len(self.pipeline) >= MOST_QUEUED:
             raise _NotServed(_TOO_MANY)
         super().on_message_begin()
+        self._unset_keepalive_if_required()
         self._has_bytes = True
         self._headers_since = self.loop.time()
 
@@ -327,6 +328,11 @@ class Guarded(HttpToolsProtocol):
         self._n_idle_bytes = 0
         self._is_in_body = False
         super().on_message_complete()
+        if self._is_answered and not self.transport.is_closing():
+            # The clock that began with the answer has stopped at the rest of the body.
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def on_response_complete(self) -> None:
         """The answer is sent, the request perhaps not."""
@@ -377,6 +383,12 @@ class Guarded(HttpToolsProtocol):
     def is_waiting(self) -> bool:
         """Whether nothing is lost if this connection ends: no request is here whole."""
         return not self._is_answering
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits, and nothing has come of the next request."""
+        is_sending = self._is_in_body or self._has_bytes
+        return self.is_waiting and not is_sending and not _has_unread(self.transport)
 
     @property
     def person(self) -> str | None:

@@ -17,7 +17,12 @@ class Fake:
     person: str | None = None
     is_arriving: bool = False
     is_waiting: bool = True
+    is_sending: bool = False
     is_ended: bool = False
+
+    @property
+    def is_idle(self) -> bool:
+        return self.is_waiting and not self.is_sending
 
     @property
     def kind(self) -> Kind:
@@ -53,6 +58,35 @@ def test_without_a_place_the_one_ends_of_whom_least_is_known() -> None:
         assert admitted.n == len(held)
     # One that arrives, two strangers, two of Bert, who has three, Anna's one; the rest is busy.
     assert found == [7, 4, 6, 1, 3, 0, None]
+
+
+def test_of_one_kind_those_that_idle_end_first() -> None:
+    held = [
+        Fake("a", "anna"),
+        Fake("b", is_sending=True),
+        Fake("c"),
+        Fake("d", is_sending=True),
+        Fake("e", is_arriving=True, is_sending=True),
+    ]
+    admitted = Admission(len(held))
+    assert all(admitted.admit(one) for one in held)
+    found = []
+    for n in range(5):
+        before = [one.is_ended for one in held]
+        assert admitted.admit(Fake(f"n{n}", is_waiting=False))
+        found += [n for n, one in enumerate(held) if one.is_ended and not before[n]]
+    # Somebody who is known keeps what idles, whatever strangers send.
+    assert found == [4, 2, 1, 3, 0]
+
+
+def test_of_ones_own_those_that_idle_end_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "MOST_OF_A_PERSON", 2)
+    admitted = Admission(10)
+    sending, idle, newest = Fake("a", "anna", is_sending=True), Fake("a", "anna"), Fake("a", "anna")
+
+    assert all(admitted.admit(one) for one in (sending, idle, newest))
+
+    assert [one.is_ended for one in (sending, idle, newest)] == [False, True, False]
 
 
 @pytest.mark.parametrize("kind", Kind)
