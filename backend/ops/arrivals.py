@@ -48,6 +48,7 @@ class _Arrival:
     kind: Kind = Kind.ARRIVING
     person: str | None = None
     is_waiting: bool = True
+    is_idle: bool = True
 
     def end(self) -> None:
         """Close without an answer."""
@@ -82,11 +83,6 @@ class Arrivals:
             listener.setblocking(False)
             self._listen(listener)
         self._ending = self._loop.create_task(self._end_late())
-
-    def check(self) -> None:
-        """Raises what keeps this from ending late connections, if anything does."""
-        if self._ending.done():
-            self._ending.result()
 
     async def close(self) -> None:
         """Take no more, and end what waits; whoever owns the sockets closes them.
@@ -138,12 +134,9 @@ class Arrivals:
         found = [] if self._poll is None else self._poll.poll(0, AT_ONCE)
         for number, heard in found:
             arrival = self._waiting[number]
-            try:
-                head = arrival.connection.recv(MOST_PEEKED, socket.MSG_PEEK)
-            except BlockingIOError:
+            head = _head_of(arrival.connection)
+            if head is None:
                 continue
-            except OSError:
-                head = b""
             if _is_for_the_parser(head):
                 self._serve(arrival)
             elif not head or heard & _ENDED:
@@ -159,24 +152,35 @@ class Arrivals:
     async def _end_late(self) -> None:
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
+            try:
+                self._end_some()
+            except Exception:
+                # One connection of thousands, which is forgotten by now: the others go on.
+                log.exception("server.late_not_ended")
+
+    def _end_some(self) -> None:
+        for arrival in list(islice(self._waiting.values(), ENDED_AT_ONCE)):
+            if self._loop.time() - arrival.since <= connections.HEADERS_S:
+                break
             # After a pause of the process the rest of their headers may be here.
-            self._look()
-            for arrival in list(islice(self._waiting.values(), ENDED_AT_ONCE)):
-                if self._loop.time() - arrival.since <= connections.HEADERS_S:
-                    break
+            if _is_for_the_parser(_head_of(arrival.connection) or b""):
+                self._serve(arrival)
+            else:
                 self._refuse(arrival, connections.HEADERS_LATE, only_half=True)
 
     def _refuse(self, arrival: _Arrival, refusal: Refusal, *, only_half: bool = False) -> None:
         """End a connection with an answer; of `only_half` a silent one without a word."""
-        with suppress(OSError):
-            sent = b""
-            with suppress(BlockingIOError):
-                # Unread, it would make the answer be lost.
-                sent = arrival.connection.recv(2 * MOST_PEEKED)
-            if sent or not only_half:
-                arrival.connection.send(refusal.answer())
-                arrival.connection.shutdown(socket.SHUT_WR)
-        self.end(arrival)
+        try:
+            with suppress(OSError):
+                sent = b""
+                with suppress(BlockingIOError):
+                    # Unread, it would make the answer be lost.
+                    sent = arrival.connection.recv(2 * MOST_PEEKED)
+                if sent or not only_half:
+                    arrival.connection.send(refusal.answer())
+                    arrival.connection.shutdown(socket.SHUT_WR)
+        finally:
+            self.end(arrival)
 
     def end(self, arrival: _Arrival) -> None:
         """Close a connection that waits."""
@@ -191,6 +195,16 @@ class Arrivals:
             # One that is refused at once was never registered.
             with suppress(FileNotFoundError):
                 self._poll.unregister(number)
+
+
+def _head_of(connection: socket.socket) -> bytes | None:
+    """What has come so far, nothing of a client that has gone; None: nothing yet."""
+    try:
+        return connection.recv(MOST_PEEKED, socket.MSG_PEEK)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
 
 
 def _is_for_the_parser(head: bytes) -> bool:

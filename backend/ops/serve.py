@@ -59,13 +59,13 @@ class _Server(uvicorn.Server):
         self._watch = asyncio.get_running_loop().create_task(self._guard.watch())
         self._arrivals.begin(sockets or [])
         # What is loaded by now stays. Looking through it for garbage would stop every request for a
-        # fifth of a second, time and again.
+        # fifth of a second, time and again. What first requests build later, schemas and routes, is
+        # looked through: it is less, and comes bit by bit.
         gc.collect()
         gc.freeze()
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to end; called ten times a second."""
-        self._arrivals.check()
         if self._watch.done():
             self._watch.result()
         return await super().on_tick(counter)

@@ -204,6 +204,39 @@ def test_a_connection_idles_for_longer_than_headers_may_take(served: Served) -> 
     connection.close()
 
 
+def test_a_connection_idles_as_long_after_an_answer_that_came_before_the_end_of_the_body(
+    served: Served,
+) -> None:
+    head = b"POST /api/v1/projects HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"
+    connection = served.connect(head)
+    answer = HTTPResponse(connection)
+    answer.begin()
+    assert answer.status == 401
+    answer.read()
+    connection.sendall(b"x" * 9)
+    time.sleep(HEADERS_S + 3 * connections.CHECK_EVERY_S)
+    assert served.show(connection, served.key) == 200
+    connection.close()
+
+
+def test_a_connection_that_sends_or_is_answered_does_not_idle(patient: Served) -> None:
+    def is_idle(text: bytes) -> bool:
+        """Whether the only connection idles when it has sent this, and has been asked for more."""
+        (protocol,) = list(patient.guard._all)
+        before = protocol._n_received
+        connection.sendall(text)
+        wait_until(lambda: protocol._n_received == before + len(text), "the bytes have come")
+        return protocol.is_idle
+
+    connection = patient.connect()
+    assert patient.show(connection, patient.key) == 200
+    wait_until(lambda: all(one.is_idle for one in patient.guard._all), "the connection idles")
+    assert not is_idle(b"POST /api/v1/session HTTP/1.1\r\n")
+    assert not is_idle(b"Host: localhost\r\nContent-Length: 9\r\n\r\n")
+    assert not is_idle(b"{")
+    connection.close()
+
+
 def test_a_client_throws_an_idle_connection_away_before_the_server_does(served: Served) -> None:
     """Who sends when the server closes does not know what became of the request."""
     kept_s = httpx.Limits().keepalive_expiry
@@ -242,6 +275,44 @@ def test_many_that_are_late_are_ended_a_few_at_a_time(
     assert len(ended_at) == 7
     # Whichever three follow one another, there was a pause among them.
     assert all(later - first >= 0.09 for first, later in zip(ended_at, ended_at[2:], strict=False))
+
+
+def test_of_many_whose_headers_are_here_none_is_late(
+    patient: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a pause of the process: it looks at a few of them at a time."""
+    monkeypatch.setattr(arrivals, "AT_ONCE", 1)
+    held = [patient.connect(HALF) for _ in range(8)]
+    wait_until(lambda: patient.arrivals.n_waiting == 8, "all wait")
+
+    def stand_still_until_all_are_late() -> None:
+        for one in held:
+            one.sendall(b"Y: 1\r\nConnection: close\r\n\r\n")
+        for arrival in patient.arrivals._waiting.values():
+            arrival.since -= 2 * PATIENCE_S
+        time.sleep(2 * arrivals.CHECK_EVERY_S)
+
+    patient.arrivals._loop.call_soon_threadsafe(stand_still_until_all_are_late)
+
+    assert {rest_of(one)[:13] for one in held} == {b"HTTP/1.1 401 "}
+
+
+def test_one_that_cannot_be_refused_is_ended_and_keeps_no_other(
+    patient: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = patient.connect(HALF), patient.connect(HALF)
+    wait_until(lambda: patient.arrivals.n_waiting == 2, "both wait")
+    with monkeypatch.context() as broken:
+        broken.setattr(connections, "HEADERS_LATE", None)
+        oldest = next(iter(patient.arrivals._waiting.values()))
+        oldest.since -= 2 * PATIENCE_S
+        assert is_ended(first)
+        wait_until(lambda: "server.late_not_ended" in caplog.messages, "it is told")
+    monkeypatch.setattr(connections, "HEADERS_S", 0.0)
+
+    assert rest_of(second).startswith(b"HTTP/1.1 408 ")
+    assert httpx.get(f"{patient.url}/healthz", timeout=PATIENCE_S).status_code == 200
+    first.close()
 
 
 def test_many_that_are_late_with_their_next_request_are_ended_a_few_at_a_time(
