@@ -72,11 +72,11 @@ def wake(settings: Settings, run_id: str) -> bool:
     """Wake one thread of a worker; return whether the broker took the message.
 
     The id is for the log alone. Takes a second at most, and the first time as long as Celery takes
-    to load; tries once and raises nothing that a broker can cause.
+    to load; tries once and raises nothing: the store has what is to be done.
     """
     try:
         _caller(settings).send_task(TASK, args=[run_id], queue=QUEUE, retry=False)
-    except _broker_errors() as error:
+    except Exception as error:  # noqa: BLE001 - a client that cannot be loaded, too
         reason = f"{type(error).__name__}: {error}"
         log.warning("queue.wake_failed", extra={"run_id": run_id, "error": reason})
         return False
@@ -90,17 +90,28 @@ def require_broker(settings: Settings) -> None:
     """
     if settings.broker_url is None:
         return
-    from kombu import Connection
-
-    options = {"socket_connect_timeout": CONNECT_TIMEOUT_S, "socket_timeout": CONNECT_TIMEOUT_S}
     try:
-        with Connection(settings.broker_url, transport_options=options) as connection:
-            connection.ensure_connection(max_retries=1, timeout=CONNECT_TIMEOUT_S)
+        _connect(settings.broker_url)
+    except ImportError as error:  # Named first: the errors of the client are loaded with it.
+        raise Unavailable(
+            f"the client of the broker cannot be loaded ({error})",
+            advice="Install Podium again, then restart it.",
+        ) from error
     except _broker_errors() as error:
         raise Unavailable(
             f"the broker does not answer ({error})",
             advice="Check that the broker runs and that PODIUM_BROKER_URL names it.",
         ) from error
+
+
+def _connect(url: str) -> None:
+    from kombu import Connection
+
+    # Loaded now, while one that is missing can still be told.
+    _broker_errors()
+    options = {"socket_connect_timeout": CONNECT_TIMEOUT_S, "socket_timeout": CONNECT_TIMEOUT_S}
+    with Connection(url, transport_options=options) as connection:
+        connection.ensure_connection(max_retries=1, timeout=CONNECT_TIMEOUT_S)
 
 
 def _broker_errors() -> tuple[type[Exception], ...]:

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import sys
 import time
 from multiprocessing.synchronize import Event as Signal
 from pathlib import Path
@@ -14,6 +15,7 @@ from fastapi.testclient import TestClient
 from kombu import Consumer
 
 from backend import broker
+from backend.errors import Unavailable
 from backend.main import create_app
 from backend.settings import Settings
 from tests.backend.runs.conftest import plant
@@ -164,6 +166,21 @@ def test_a_dead_broker_is_no_error_of_a_new_run(sqlite_url: str, tmp_path: Path)
     assert answer.status_code == 201
     assert answer.json()["state"] == "queued"
     database.close()
+
+
+@pytest.mark.parametrize("missing", ["celery", "kombu", "redis.exceptions"])
+def test_a_broker_whose_client_cannot_be_loaded_is_away(
+    missing: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while an update replaces it: the store has the run, and a sweep finds it."""
+    monkeypatch.setitem(sys.modules, missing, None)
+    settings = Settings(data_dir=tmp_path, broker_url=DEAD_REDIS)
+
+    assert broker.wake(settings, "run_x") is False
+    with pytest.raises(Unavailable, match="broker"):
+        broker.require_broker(settings)
+
+    assert "queue.wake_failed" in caplog.messages
 
 
 @pytest.mark.serial
