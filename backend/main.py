@@ -170,13 +170,16 @@ def _routes() -> list[BaseRoute]:
     # FastAPI asks one after the other. Whoever ranks comes most often and waits for each answer.
     routers = sorted(ROUTERS, key=lambda router: router is not assignments.router)
     # Not by `include_router`, which would look at each of them once more.
-    below = [
-        route.below(PREFIX)
-        for router in routers
-        for route in router.routes
-        if isinstance(route, ApiRoute)
-    ]
+    below = [_below(route) for router in routers for route in router.routes]
     return [*below, *health.router.routes, *numbers.router.routes]
+
+
+def _below(route: BaseRoute) -> ApiRoute:
+    """The route at its address below `PREFIX`. Raises TypeError for one that admits anybody."""
+    if not isinstance(route, ApiRoute):
+        path = getattr(route, "path", route)
+        raise TypeError(f"{path} is no ApiRoute; make its router by `routes.api_router`")
+    return route.below(PREFIX)
 
 
 @cache

@@ -10,7 +10,6 @@ import asyncio
 import functools
 import inspect
 import json
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -41,9 +40,6 @@ CHECKED_IN_LOOP = 65_536
 # To whoever sends a body that is too large, whichever limit it meets.
 SEND_LESS = "Send large data in parts, or through an import."
 _GIVEN = ("session", "caller", "phases")
-# FastAPI asks of each field whether it is one of pydantic's first version, and would load all of
-# that for the question.
-sys.modules.setdefault("pydantic.v1", None)  # type: ignore[arg-type]
 _OF_PATH = ("path_regex", "path_format", "param_convertors")
 _looking = threading.RLock()
 
@@ -77,18 +73,34 @@ class LateRoute(APIRoute):
                         self.path
                     )
                 elif not self.__dict__.get("_is_looked_at", True):
-                    self._is_looked_at = True
                     self._look()
             return object.__getattribute__(self, name)
 
     def _look(self) -> None:
-        super().__init__(self.path, self.endpoint, **self._options)
+        self._is_looked_at = True
+        try:
+            super().__init__(self.path, self.endpoint, **self._options)
+        except AttributeError as error:
+            # As it is, it would say that the route has no attribute of the name that was asked for.
+            raise RuntimeError(f"{self.path} cannot be looked at: {error}") from error
+        finally:
+            # This is set last; without it, whoever asks next looks again.
+            self._is_looked_at = "app" in self.__dict__
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler, which finds all built that it would else build at a request."""
         if self.body_field is not None:
             with warnings.catch_warnings():
                 # FastAPI expects this one at each of its fields, which are built at once then. One
                 # with a schema that is built when it is used would warn at that time.
                 warnings.simplefilter("ignore", UnsupportedFieldAttributeWarning)
                 self.body_field._type_adapter.rebuild()
+        answer = self.response_model
+        is_writing = not SAFE_METHODS.issuperset(self.methods or ())
+        if is_writing and isinstance(answer, type) and issubclass(answer, BaseModel):
+            # Else whoever asks first would build it within the write turn.
+            answer.model_rebuild()
+        return super().get_route_handler()
 
 
 class ApiRoute(LateRoute):

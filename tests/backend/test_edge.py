@@ -4,13 +4,18 @@ import json
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
+from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
+from pydantic import BaseModel, ConfigDict
 
+from backend import main
 from backend.api import edge, openapi, static
 from backend.errors import Unavailable
 from backend.main import create_app
@@ -19,6 +24,8 @@ from backend.routes import ApiRoute
 from backend.settings import Settings
 from backend.store.revision import head_revision, is_known
 from tests.backend.conftest import Service
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/api/v1/me", "/api/v1/nothing", "/anything"])
@@ -244,6 +251,61 @@ def test_a_route_that_many_ask_at_once_is_looked_at_once() -> None:
 
     assert all(one is route.dependant for one in found)
     assert not hasattr(route, "nothing")
+
+
+def test_a_route_that_could_not_be_looked_at_is_looked_at_again() -> None:
+    class BrokenOnce(ApiRoute):
+        n_tries = 0
+
+        def get_route_handler(self) -> Handler:
+            self.n_tries += 1
+            if self.n_tries == 1:
+                raise AttributeError("broken")
+            return super().get_route_handler()
+
+    def me() -> dict[str, str]:
+        return {}
+
+    route = BrokenOnce("/me", me, methods=["GET"])
+
+    with pytest.raises(RuntimeError, match=r"/me .*broken"):
+        _ = route.app
+    assert callable(route.app)
+
+
+def test_a_route_that_can_be_asked_has_built_what_it_asks_for_and_answers() -> None:
+    """Else requests would do so, of those that write in the write turn."""
+
+    class Late(BaseModel):
+        model_config = ConfigDict(defer_build=True)
+        name: str
+
+    class Answer(Late):
+        id: str
+
+    is_built = dict[str, bool]()
+
+    class Noted(ApiRoute):
+        def get_route_handler(self) -> Handler:
+            handler = super().get_route_handler()
+            assert self.body_field is not None
+            is_built["body"] = bool(self.body_field._type_adapter.pydantic_complete)
+            is_built["answer"] = Answer.__pydantic_complete__
+            return handler
+
+    def create_project(body: Late) -> Answer:
+        return Answer(id="1", name=body.name)
+
+    route = Noted("/projects", create_project, methods=["POST"], response_model=Answer)
+    assert not Answer.__pydantic_complete__
+
+    assert callable(route.app)
+    assert is_built == {"body": True, "answer": True}
+
+
+def test_a_route_that_admits_anybody_is_not_served() -> None:
+    with pytest.raises(TypeError, match="/open is no ApiRoute"):
+        main._below(APIRoute("/open", lambda: None))
 
 
 def test_every_operation_says_who_may_use_it_and_how_it_refuses(light_service: Service) -> None:
