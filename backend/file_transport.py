@@ -1,7 +1,7 @@
 """Messages as files: kombu's filesystem transport, made fit for many processes at one folder.
 
-Loaded by Celery, which finds it by the name that `backend.broker` sets; whoever wakes nobody loads
-neither.
+Loaded by Celery, which finds it by the name that `backend.broker` sets; an API that wakes nobody
+loads neither.
 """
 
 import fcntl

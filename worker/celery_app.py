@@ -16,6 +16,8 @@ from celery import Celery, signals
 from celery.apps.worker import Worker
 from pydantic import ValidationError
 
+# Else Celery loads it under the umask of data, and what Python compiles is for every user.
+import backend.file_transport  # noqa: F401
 from backend.broker import TASK, broker_settings
 from backend.errors import ServiceError
 from backend.settings import UMASK, Settings, wrong_settings
