@@ -354,6 +354,16 @@ describe("a closer look", () => {
     expect([curves.error, curves.isAsking]).toEqual([null, false]);
   });
 
+  it("forgets a part that is on its way where the reader looks elsewhere during a load", async () => {
+    const { asked, curves } = await loaded();
+    void curves.zoomTo([25, 35]);
+    void curves.load();
+    void curves.zoomTo([61, 69]);
+    asked[1]?.fail(new Error("too late"));
+    await settle();
+    expect([curves.error, curves.isAsking]).toEqual([null, true]);
+  });
+
   it("asks again after a rewind", async () => {
     const { asked, curves, steps } = await loaded();
     void curves.zoomTo([85, 200]);

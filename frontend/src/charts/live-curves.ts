@@ -200,6 +200,8 @@ export class LiveCurves {
     this.zoom = zoom;
     // Why another part could not be loaded says nothing of this one.
     this.lookError = null;
+    this.newestLook += 1;
+    this.isLooking = false;
     if (this.isLoaded) await this.look();
   }
 

@@ -5,7 +5,7 @@ import { standaloneOf } from "./standalone";
 
 const SHAPES =
   '<g class="steps" style="color: red"><path d="M0 0L1 1"/><line x1="0" x2="1"/>' +
-  '<circle class="dot" r="3" opacity="0.5"/><text class="path-label" tabindex="0">a</text></g>';
+  '<circle class="dot" r="3" opacity="0.5"/><text class="path-label" tabindex="0"><tspan>—</tspan> a</text></g>';
 
 /** What was asked of styles and what was written, one after the other. */
 function watched(): string[] {
@@ -48,7 +48,7 @@ describe("a picture of the page as a file", () => {
     expect(done.lastIndexOf("read")).toBeGreaterThan(0);
     expect(done.lastIndexOf("read")).toBeLessThan(done.indexOf("written"));
   });
-  it("gives fonts to texts alone, and to groups nothing", () => {
+  it("gives fonts to texts and their parts alone, and to groups nothing", () => {
     const picture = shown();
     watched();
     const file = parsed(standaloneOf(picture, "Reward vs KL").text);
@@ -57,10 +57,11 @@ describe("a picture of the page as a file", () => {
     expect(namesOf("path")).toEqual(["d", ...drawn]);
     expect(namesOf("line")).toEqual([...drawn, "x1", "x2"]);
     expect(namesOf("circle")).toEqual([...drawn.slice(0, 2), "r", ...drawn.slice(2)]);
-    expect(namesOf("text")).toEqual([
-      ...["fill", "font-family", "font-size", "font-weight", "opacity", "paint-order"],
-      ...["stroke", "stroke-linejoin", "stroke-width"],
-    ]);
+    for (const written of ["text", "tspan"])
+      expect(namesOf(written)).toEqual([
+        ...["fill", "font-family", "font-size", "font-weight", "opacity", "paint-order"],
+        ...["stroke", "stroke-linejoin", "stroke-width"],
+      ]);
     expect(namesOf("g")).toEqual([]);
     expect(file.querySelector("text")?.getAttribute("font-size")).toBe("font-size of text");
     expect(file.querySelector("circle")?.getAttribute("fill")).toBe("fill of circle");
@@ -73,7 +74,8 @@ describe("a picture of the page as a file", () => {
       "○ GRPO & <PPO>",
       "○ GRPO & <PPO>",
     ]);
-    expect(file.querySelector("tspan")?.getAttribute("fill")).toBe("rgb(0, 114, 178)");
+    const sign = file.querySelector("svg > text > tspan");
+    expect(sign?.getAttribute("fill")).toBe("rgb(0, 114, 178)");
     expect(height).toBeGreaterThan(2 * 12);
     expect(file.documentElement.getAttribute("height")).toBe(String(height));
     expect(file.querySelector("rect")?.getAttribute("height")).toBe(String(height));

@@ -78,7 +78,7 @@ export function sizeOf(shown: SVGSVGElement): { readonly width: number; readonly
 
 function styleOf(part: Element): readonly (readonly [string, string])[] {
   const style = getComputedStyle(part);
-  const properties = part.localName === "text" ? WRITTEN : DRAWN;
+  const properties = ["text", "tspan"].includes(part.localName) ? WRITTEN : DRAWN;
   return properties.map((property) => [property, style.getPropertyValue(property)]);
 }
 

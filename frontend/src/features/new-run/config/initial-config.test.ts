@@ -150,6 +150,10 @@ describe("a sparse config", () => {
       learning_rate: 3,
     });
   });
+  it("drops keys nobody knows that say nothing: past runs have stored them", () => {
+    expect(sparse(fields, { optim: { lr: 0.1, batch_size: null, epochs: null } })).toEqual({});
+    expect(sparse(fields, { optim: { lr: 0.2, epochs: null } })).toEqual({ optim: { lr: 0.2 } });
+  });
   it("is the same when made sparse again", () => {
     const once = sparse(fields, { optim: { lr: 0.3 }, lora: { r: 8 }, seed: 4 });
     expect(sparse(fields, once)).toEqual(once);

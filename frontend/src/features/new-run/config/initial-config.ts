@@ -80,13 +80,16 @@ function reference(
   return only === undefined ? undefined : { id: only.id };
 }
 
-/** The config without what is the default anyway; unknown keys are kept, the service names them. */
+/**
+ * The config without what is the default anyway. Unknown keys are kept, the service names them; not
+ * those that are null, for past runs have stored what their method did not use.
+ */
 export function sparse(fields: readonly Field[], config: JsonObject): JsonObject {
   const byName = new Map(fields.map((field) => [field.name, field]));
   const kept: JsonObject = {};
   for (const [name, value] of Object.entries(config)) {
     const field = byName.get(name);
-    const thin = field === undefined ? value : sparseValue(field, value);
+    const thin = field === undefined ? (value ?? undefined) : sparseValue(field, value);
     if (thin !== undefined) kept[name] = thin;
   }
   return kept;

@@ -162,9 +162,21 @@ function Message({ error }: { error: RunError }) {
   );
 }
 
-/** Only a time limit is counted from the checkpoint; other changes may not fit one. */
+/** How much is computed at once: a change of it fits every checkpoint. */
+const OF_PASSES = new Set(["optim.micro_batch_tokens", "optim.gradient_checkpointing"]);
+
+/**
+ * A time limit is counted from the checkpoint, and where memory ran out the advice names it if the
+ * changes fit it; other changes may not.
+ */
+function startsFromCheckpoint({ cause, changes }: RunError): boolean {
+  if (cause === "timeout") return true;
+  return cause === "out_of_memory" && Object.keys(changes).every((path) => OF_PASSES.has(path));
+}
+
 function addressOfClone(run: Run, error: RunError): string {
-  const step = error.cause === "timeout" && run.pruned_at === null ? run.checkpoint_step : null;
+  const isKept = run.pruned_at === null && startsFromCheckpoint(error);
+  const step = isKept ? run.checkpoint_step : null;
   const from = step === null ? run.id : `${run.id}&step=${step}`;
   return `/projects/${run.project_id}/runs/new?from=${from}&advised`;
 }
