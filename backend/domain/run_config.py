@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from backend.domain.dotted_path import value_at
 from backend.schemas.methods import METHODS
 from backend.schemas.rewards import REWARD_TERMS
 from backend.schemas.runs import ConfigProblem
@@ -60,10 +61,16 @@ def _problem(found: Any, config: Mapping[str, Any], known: Sequence[str]) -> Con
     message = _out_of_bounds(found, path) or found["msg"].removeprefix("Value error, ")
     if not path:
         # A rule between sections: its message begins with the key that it is about.
-        path = next((key for key in known if key == message.split(" ")[0]), "")
+        path = _begun(message, config, known)
     if found["type"] == "missing":
         message = f"{path} is missing"
     return ConfigProblem(path=path, message=message)
+
+
+def _begun(message: str, config: Mapping[str, Any], known: Sequence[str]) -> str:
+    """The key that a message begins with; one that this method does not use counts if it is set."""
+    word = message.split(" ")[0]
+    return word if word in known or value_at(config, word) is not None else ""
 
 
 def _unlike(section: Any, word: str) -> str:

@@ -320,6 +320,15 @@ def test_lambda_is_for_ppo_alone(api: TestClient, seed: Seed) -> None:
     assert problems(api, seed, seed.policy_gradient(gae={"gamma": 0.9, "lam": 0.95})) == []
 
 
+def test_a_key_that_only_other_methods_use_is_named_by_its_path(
+    api: TestClient, seed: Seed
+) -> None:
+    (found,) = problems(api, seed, seed.policy_gradient(optim={"batch_size": 8}))
+
+    assert found["path"] == "optim.batch_size"
+    assert "policy_gradient does not use it" in found["message"]
+
+
 @pytest.mark.parametrize(
     ("change", "path", "message"),
     [
