@@ -22,7 +22,7 @@ from backend.domain.verdict.words import (
 )
 from backend.plural import plural
 from backend.schemas.metrics.verdicts import Gauge, Happening, Level, RunVerdict, Span
-from backend.schemas.vocabulary import Method
+from backend.schemas.vocabulary import HELDOUT_FRACTION, Method
 from backend.schemas.vocabulary import VerdictKind as Kind
 from intervals.interval import Z95
 
@@ -38,9 +38,10 @@ _LARGEST_GAP = 0.2
 # From here on a correlation of score and length is a strong one.
 _FOLLOWS_LENGTH = 0.5
 _NO_HELDOUT = f"No held-out records. {HOLD_OUT}."
-_RAISE = "Raise “Held out, %” when you freeze the snapshot (API: `heldout_fraction`)"
+_RAISE = f"Raise {HELDOUT_FRACTION} when you freeze the snapshot"
 _FEW_HELDOUT = f"{_RAISE}: a single held-out prompt gives no interval."
 _TRAINING_ALONE = "The training loss alone cannot tell learning from memorizing."
+_NOT_FINITE = "the held-out loss is not finite"
 # Why an evaluation has no accuracy, by what is counted.
 _NO_ACCURACY = {
     "pairs": "no held-out ranking places one response above another",
@@ -51,7 +52,7 @@ _NO_ACCURACY = {
 def sft(evidence: Evidence) -> RunVerdict:
     """Supervised fine-tuning: does the held-out loss fall?"""
     gauges = [
-        gauge(evidence, "eval/loss", missing=_missing(evidence)),
+        gauge(evidence, "eval/loss", missing=_missing(evidence, _NOT_FINITE)),
         _course(evidence, "loss"),
         _course(evidence, "grad_norm"),
     ]
@@ -199,7 +200,7 @@ def dpo(evidence: Evidence) -> RunVerdict:
         gauge(evidence, "eval/margin"),
         gauge(evidence, "eval/chosen", judged=_likelier),
         gauge(evidence, "eval/rejected"),
-        gauge(evidence, "eval/loss", missing=_missing(evidence)),
+        gauge(evidence, "eval/loss", missing=_missing(evidence, _NO_ACCURACY["pairs"])),
     ]
     found = _ranks(evidence, gauges, "pairs", "", is_overfitted=has_turned(_losses(evidence)))
     chosen = evidence.last("eval/chosen")
@@ -280,12 +281,14 @@ def _is_evaluated(evidence: Evidence) -> bool:
 
 
 def _holds_nothing_out(evidence: Evidence) -> bool:
-    """Whether the first step was measured and no evaluation before it.
+    """Whether the first step was measured and no evaluation before it, or none at the end.
 
-    What starts from a checkpoint has no first step, and may be evaluated first after many steps.
+    What starts from a checkpoint has no first step, and may be evaluated first after many steps; a
+    run that has left its weights was evaluated after its last one, if on anything.
     """
     losses = evidence.beginning("loss")
-    return len(losses) > 0 and losses[0].step <= 1 and not _is_evaluated(evidence)
+    is_due = len(losses) > 0 and (losses[0].step <= 1 or evidence.shipped_step is not None)
+    return is_due and not _is_evaluated(evidence)
 
 
 def _against_chance(found: Estimate) -> Judged:
@@ -339,6 +342,8 @@ def _undecided(
         why, reason = none_of, f"{_RAISE}."
     elif _holds_nothing_out(evidence):
         why, reason = "there were no held-out records", _TRAINING_ALONE
+    elif _is_evaluated(evidence):
+        why, reason = _NOT_FINITE, ""
     else:
         why, reason = "it was not evaluated", EVALUATE_OFTEN
     sentence = f"Nothing shows what the model learned: {why}."

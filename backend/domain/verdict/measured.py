@@ -20,6 +20,13 @@ def not_measured(evidence: Evidence) -> str:
     return "Nothing was measured." if evidence.is_over else "Nothing was measured yet."
 
 
+def not_scored(evidence: Evidence, prefix: str = "eval/") -> str:
+    """Say why a set has no reward: it was not measured, or no response could be scored."""
+    if f"{prefix}coverage" in evidence.curves:
+        return "No response could be scored."
+    return not_measured(evidence)
+
+
 def gauge(
     evidence: Evidence,
     metric: str,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from backend.domain.verdict.evidence import Estimate, Evidence
-from backend.domain.verdict.measured import SHARES, Judged, gauge, not_measured
+from backend.domain.verdict.measured import SHARES, Judged, gauge, not_measured, not_scored
 from backend.domain.verdict.proxy import learned
 from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import percent, unscored_sentence, with_interval
@@ -37,7 +37,7 @@ def evaluate(evidence: Evidence) -> RunVerdict:
     deciding = _deciding_set(evidence)
     prefix, where = deciding.prefix, deciding.where
     gauges = [
-        gauge(evidence, f"{prefix}reward"),
+        gauge(evidence, f"{prefix}reward", missing=not_scored(evidence, prefix)),
         gauge(
             evidence,
             f"{prefix}win_rate",
@@ -53,18 +53,18 @@ def evaluate(evidence: Evidence) -> RunVerdict:
     unscored = unscored_sentence(evidence.unscored(prefix))
     if not won:
         if not reward:
-            return _nothing(evidence, gauges)
+            return _without_reward(evidence, prefix, gauges)
         sentence = f"The mean reward{_closed(where)} is {with_interval(reward[-1])}."
         reason = " ".join(filter(None, (unscored, _why_not_compared(evidence, prefix))))
         return _verdict(Kind.MEASURED, "none", sentence, reason, gauges)
     level, words = _against_even(won[-1])
-    kinds = {"good": Kind.ABOVE_BASELINE, "bad": Kind.BELOW_BASELINE}
+    kind = {"good": Kind.ABOVE_BASELINE, "bad": Kind.BELOW_BASELINE}.get(level, Kind.AT_BASELINE)
     sentence = f"By its reward the model {words}{where}: its win rate is {_share(won[-1])}."
     if won[-1].interval is None:
+        kind = Kind.MEASURED
         sentence = f"The win rate{_closed(where)} is {_share(won[-1])}, without an interval."
     mean = f"The mean reward is {with_interval(reward[-1])}." if reward else ""
     reason = " ".join(filter(None, (mean, unscored)))
-    kind = kinds.get(level, Kind.AT_BASELINE)
     doubts = [
         doubt
         for doubt, is_there in (
@@ -77,6 +77,12 @@ def evaluate(evidence: Evidence) -> RunVerdict:
         reason = " ".join(filter(None, (reason, *doubts)))
         return _verdict(kind, "warn", sentence, reason, gauges)
     return _verdict(kind, level, sentence, reason, gauges)
+
+
+def _without_reward(evidence: Evidence, prefix: str, gauges: list[Gauge]) -> RunVerdict:
+    if f"{prefix}coverage" not in evidence.curves:
+        return _nothing(evidence, gauges)
+    return _verdict(Kind.UNJUDGED, "warn", not_scored(evidence, prefix), "", gauges)
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,7 @@ def _why_not_compared(evidence: Evidence, prefix: str) -> str:
         return "No baseline: set `baseline_model`."
     if evidence.curve(f"{prefix}reward"):
         return "No pair of responses could be scored."
-    return not_measured(evidence)
+    return not_scored(evidence, prefix)
 
 
 def _closed(where: str) -> str:

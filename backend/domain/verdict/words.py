@@ -3,6 +3,7 @@
 import math
 
 from backend.domain.verdict.evidence import Change, Estimate
+from backend.schemas.vocabulary import HELDOUT_FRACTION
 
 # Digits that tell a number from 1, or two numbers from each other; more is noise.
 _MOST_DIGITS = 6
@@ -12,7 +13,7 @@ _EXACT = 2**53
 _GREATEST = 1e6
 _LEAST = 1e-4
 # What to do where nothing was held out, in the words of the dialog that freezes a snapshot.
-HOLD_OUT = "Set “Held out, %” above 0 when you freeze the snapshot (API: `heldout_fraction`)"
+HOLD_OUT = f"Set {HELDOUT_FRACTION} above 0 when you freeze the snapshot"
 # What to do where a run was evaluated too seldom to show a course.
 EVALUATE_OFTEN = "Set `eval_every` to evaluate it more often."
 

@@ -156,9 +156,36 @@ def test_a_gauge_says_that_nothing_was_held_out_only_where_that_is_known(method:
     assert told(is_over=True) == {"Nothing was measured."}
     # A run whose records are held out in part is evaluated before its first step.
     (alone,) = told((1, 2))
-    assert alone.startswith("No held-out records. Set “Held out, %” above 0")
+    assert alone.startswith(
+        "No held-out records. Set “Held out, %” (API: `heldout_fraction`) above 0"
+    )
     # One that started from the checkpoint of step 40 may be evaluated later.
     assert told((41, 42)) == {"Nothing was measured yet."}
+
+
+@pytest.mark.parametrize("method", LEARNERS)
+def test_a_continued_run_that_left_its_weights_unevaluated_held_nothing_out(method: Method) -> None:
+    curves = {"loss": [Point(41, 1.0), Point(42, 1.0)]}
+
+    def found(shipped_step: int | None) -> RunVerdict:
+        return judge(method, Evidence({}, curves, is_over=True, shipped_step=shipped_step))
+
+    assert found(42).sentence.endswith("there were no held-out records.")
+    # One that was ended before its next evaluation.
+    assert found(None).sentence.endswith("it was not evaluated.")
+
+
+def test_a_held_out_loss_that_is_not_finite_is_told_as_such() -> None:
+    found = verdict(Method.SFT, loss=[2.0, 1.0], eval__prompts=[9.0])
+
+    assert found.sentence.endswith("learned: the held-out loss is not finite.")
+    assert found.gauges[0].missing == "The held-out loss is not finite."
+
+
+def test_dpo_that_was_evaluated_on_ties_alone_says_why_it_has_no_loss() -> None:
+    found = verdict(Method.DPO, loss=[0.6], eval__prompts=[9.0])
+
+    assert found.gauges[-1].missing == ("No held-out ranking places one response above another.")
 
 
 def test_a_process_model_tells_which_steps_nobody_labelled() -> None:
@@ -178,7 +205,9 @@ def test_a_process_model_tells_which_steps_nobody_labelled() -> None:
 def test_overfitting_names_the_step_to_stop_at() -> None:
     found = verdict(Method.SFT, eval__loss=[2.0, 1.2, 1.5])
 
-    assert found.sentence.startswith("The held-out loss has risen since step 10: training went on")
+    assert found.sentence == (
+        "The held-out loss has risen since step 10: training went on for too long."
+    )
     assert found.best_step == 10
 
 
@@ -492,9 +521,19 @@ def test_a_baseline_that_could_not_be_compared_is_no_baseline_that_is_missing() 
     assert found.reason == "No pair of responses could be scored."
 
 
+def test_an_evaluation_of_which_nothing_could_be_scored_says_so() -> None:
+    config: dict[str, object] = {"baseline_model": {"id": "model_x"}}
+    found = verdict(Method.EVALUATE, config=config, eval__coverage=[0.0], eval__length=[9.0])
+
+    assert (found.kind, found.level) == (Kind.UNJUDGED, "warn")
+    assert found.sentence == "No response could be scored."
+    assert [one.missing for one in found.gauges[:2]] == ["No response could be scored."] * 2
+
+
 def test_a_win_rate_without_an_interval_is_told_as_a_number() -> None:
     found = verdict(Method.EVALUATE, config={"split": "train"}, eval__win_rate=[0.61])
 
+    assert found.kind == Kind.MEASURED
     assert found.sentence == (
         "The win rate on training prompts is 61 %, a tie counting half, without an interval."
     )

@@ -166,9 +166,30 @@ def test_a_gauge_does_not_miss_held_out_prompts_that_the_snapshot_has() -> None:
         return judge(Method.POLICY_GRADIENT, evidence).gauges[0].missing
 
     assert missing({}, 0) == "Nothing was measured yet."
-    assert missing(HEALTHY, 0).startswith("No held-out prompts: set “Held out, %”")
+    assert missing(HEALTHY, 0).startswith("No held-out prompts. Set “Held out, %”")
     # As of a clone that started from a checkpoint and is evaluated after more steps.
     assert missing(HEALTHY, 20) == "Nothing was measured yet."
+
+
+def test_who_holds_prompts_out_is_not_told_to_do_so() -> None:
+    def found(*, is_over: bool) -> RunVerdict:
+        return judge(Method.POLICY_GRADIENT, Evidence(RULES, HEALTHY, is_over, n_heldout=20))
+
+    waiting, over = found(is_over=False), found(is_over=True)
+    assert (waiting.kind, waiting.level) == (Kind.WAITING, "none")
+    assert waiting.sentence == "Too early to say: no evaluation so far."
+    assert (over.kind, over.level) == (Kind.UNJUDGED, "warn")
+    assert over.sentence.endswith("got better: it was not evaluated.")
+    assert over.reason.endswith("Set `eval_every` to evaluate it more often.")
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_an_evaluation_without_a_score_is_told_as_one(is_over: bool) -> None:
+    curves = HEALTHY | {"eval/coverage": [Point(0, 0.0)], "kl/exact": [Point(0, 0.1)]}
+    found = judge(Method.POLICY_GRADIENT, Evidence(RULES, curves, is_over, n_heldout=20))
+
+    assert found.sentence.endswith("no response to a held-out prompt could be scored.")
+    assert found.gauges[0].missing == "No response could be scored."
 
 
 def test_later_attempts_are_told_by_step_and_change_no_verdict() -> None:
@@ -333,7 +354,7 @@ def test_without_held_out_prompts_no_training_reward_makes_a_run_good(reward: li
     found = verdict([], reward__mean=reward)
 
     assert (found.kind, found.level, found.judged_by) == (Kind.UNJUDGED, "warn", None)
-    assert "set “Held out, %” above 0 when you freeze the snapshot" in found.gauges[0].missing
+    assert "Set “Held out, %” (API: `heldout_fraction`) above 0" in found.gauges[0].missing
 
 
 def test_one_evaluation_is_too_early_and_at_the_end_too_few() -> None:

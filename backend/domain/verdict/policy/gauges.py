@@ -10,10 +10,10 @@ from backend.domain.verdict.evidence import (
     Trend,
     first_beyond,
 )
-from backend.domain.verdict.measured import LAST_PART, Judged, not_measured
+from backend.domain.verdict.measured import LAST_PART, Judged, not_scored
 from backend.domain.verdict.policy.courses import STEADY, course
 from backend.domain.verdict.policy.signs import LEAST_ENTROPY, Signs
-from backend.domain.verdict.words import as_set, percent, shown
+from backend.domain.verdict.words import HOLD_OUT, as_set, percent, shown
 from backend.plural import plural
 from backend.schemas.metrics.verdicts import Gauge, Level, Span
 from backend.schemas.vocabulary import GROUPED_ESTIMATORS
@@ -23,7 +23,7 @@ _FEWEST_THAT_TEACH = 0.2
 _MUCH_LESS = 0.25
 # Of the responses: what so many of them lack is no good sign, however steady it is.
 _MUCH_CUT = 0.05
-_NO_HELDOUT = "No held-out prompts: set “Held out, %” above 0 when you freeze the snapshot."
+_NO_HELDOUT = f"No held-out prompts. {HOLD_OUT}."
 _TOO_FEW_STEPS = "Shown from five steps on."
 
 
@@ -46,12 +46,7 @@ def of(
 
 def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_risen: bool) -> Gauge:
     if not evaluations:
-        holds_nothing_out = bool(signs.evidence.curves) and not signs.evidence.n_heldout
-        return Gauge(
-            metric=judge,
-            value=None,
-            missing=_NO_HELDOUT if holds_nothing_out else not_measured(signs.evidence),
-        )
+        return Gauge(metric=judge, value=None, missing=_why_no_reward(signs.evidence))
     last, best = evaluations[-1], max(evaluations, key=lambda one: one.value)
     lows = [one.value if one.low is None else one.low for one in evaluations]
     highs = [one.value if one.high is None else one.high for one in evaluations]
@@ -79,6 +74,13 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_ri
         level="good" if is_best and has_risen and not by and not is_left else "none",
         note=note,
     )
+
+
+def _why_no_reward(evidence: Evidence) -> str:
+    is_evaluated = "eval/coverage" in evidence.curves
+    if evidence.curves and not (is_evaluated or evidence.n_heldout):
+        return _NO_HELDOUT
+    return not_scored(evidence)
 
 
 def _of_prompts(evidence: Evidence, evaluations: Sequence[Estimate], judge: str) -> str:

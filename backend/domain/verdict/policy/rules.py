@@ -232,13 +232,25 @@ class _Policy:
             return self._collapsed()
         if not self.evidence.curves:
             return self._unmeasured()
+        is_evaluated = "eval/coverage" in self.evidence.curves
+        if self.evidence.n_heldout and not (is_evaluated or self.evidence.is_over):
+            return _Told(Kind.WAITING, "none", "Too early to say: no evaluation so far.")
+        why, advice = self._not_evaluated
         return _Told(
             Kind.UNJUDGED,
             "warn",
-            "Nothing in the run shows whether the policy got better: no held-out prompt was "
-            "evaluated.",
-            (f"The training reward alone cannot tell. {HOLD_OUT}.",),
+            f"Nothing in the run shows whether the policy got better: {why}.",
+            ("The training reward alone cannot tell.", advice),
         )
+
+    @property
+    def _not_evaluated(self) -> tuple[str, str]:
+        """Why there is no evaluation that could decide, and what to do."""
+        if "eval/coverage" in self.evidence.curves:
+            return "no response to a held-out prompt could be scored", ""
+        if self.evidence.n_heldout:
+            return "it was not evaluated", EVALUATE_OFTEN
+        return "no held-out prompt was evaluated", f"{HOLD_OUT}."
 
     def _unmeasured(self) -> _Told:
         if not self.evidence.is_over:
