@@ -64,8 +64,8 @@ class InvalidRun(InvalidInput):
 
 
 _FILTER_HELP = (
-    "Press ? on the Runs page for help. docs/filters.md in Podium's source folder has the whole "
-    "language."
+    "“How to filter” on the Runs page explains it. docs/filters.md in Podium's source folder has "
+    "the whole language."
 )
 
 

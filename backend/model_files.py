@@ -110,27 +110,33 @@ def require_reward_model(source: ModelSource, kind: ModelKind, roots: Sequence[P
     method = SAID_OF.get(kind)
     if method is None:
         return
-    train_one = f"Train one with the method {method}, or register it as a language model (API: "
-    train_one += f"`{ModelKind.CAUSAL_LM}`) to start from it."
+    train_one = (
+        f"Train one with the method {method}, or register it as a language model (API: "
+        f"`{ModelKind.CAUSAL_LM}`) to start from it."
+    )
     found = _located(source, roots)
     if found is None:
         raise InvalidInput(
             f"a {MODEL_KIND_WORDS[kind]} cannot come from a hub; found the hub_id {source.hub_id}",
             advice=train_one,
         )
-    card = found[0] / CARD_FILE
+    _require_card(found[0] / CARD_FILE, source, kind, advice=train_one)
+
+
+def _require_card(card: Path, source: ModelSource, kind: ModelKind, *, advice: str) -> None:
+    """Raise InvalidInput unless the card of a model says that it is of this kind."""
     if not card.is_file():
         raise InvalidInput(
             f"{source.path} has no {CARD_FILE}; a model of the kind {kind} must be the output of a "
             "run of Podium",
-            advice=train_one,
+            advice=advice,
         )
-    said = _json(card).get("kind")
+    said, method = _json(card).get("kind"), SAID_OF[kind]
     if said != method:
         raise InvalidInput(
             f"{CARD_FILE} says that this is the output of {str(said)[:80]}; a model of the kind "
             f"{kind} is the output of {method}",
-            advice=_registered_as(said) or train_one,
+            advice=_registered_as(said) or advice,
         )
 
 

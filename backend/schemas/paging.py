@@ -68,7 +68,7 @@ def _is_inside_word(name: str, at: int) -> bool:
     return all(one and unicodedata.category(one)[0] in "LM" for one in around)
 
 
-def _is_short(name: str) -> str:
+def _short_enough(name: str) -> str:
     """The same name. Raises ValueError for one that its spelling has made too long to be kept."""
     if len(name) > LONGEST_LABEL:
         raise ValueError(
@@ -83,7 +83,7 @@ Name = Annotated[
     str,
     Field(min_length=1, max_length=LONGEST_LABEL),
     AfterValidator(as_name),
-    AfterValidator(_is_short),
+    AfterValidator(_short_enough),
 ]
 # A text that is looked up, or that is checked where it is used: the name of a metric. What is kept
 # to be shown in a line - a tag, a reason, a judge - is a Name.

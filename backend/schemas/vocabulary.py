@@ -265,3 +265,4 @@ class ExitCode:
     NON_FINITE_LOSS = 4
     STOPPED = 5
     DISK = 6
+    GREATEST = DISK

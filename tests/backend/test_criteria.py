@@ -122,7 +122,10 @@ def test_the_native_export_is_an_import_that_says_the_same(api: TestClient, proj
                                         row["rankings"][1]]}  # fmt: skip
     told = upload(api, other, "preferences", reversed_row)
     assert "already judged" in told["rejected"][0]["reason"]
+    # As code, for a letter in two parts looks like the one that it is to be.
+    decomposed = [{**row["rankings"][0], "criterion": "cafe\u0301"}, row["rankings"][1]]
     for wrong, why in (
+        ({"rankings": decomposed}, r"'cafe\u0301' must have no spaces around it"),
         ({"criterion": "honest"}, "has no ranking by it"),
         ({"tiers": [[a], [b], [c], [d]]}, "differ from the ranking by 'harmless'"),
         ({"rankings": [row["rankings"][1]] * 2}, "names a criterion twice"),

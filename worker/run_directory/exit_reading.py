@@ -151,7 +151,7 @@ def _unasked(code: int) -> Failure:
             "The trainer was asked to stop by a signal that Podium did not send.",
             "Find out what ends processes on the worker's machine.",
         )
-    return _unexplained(f"ended with exit code {code}; expected 0 to {ExitCode.DISK}")
+    return _unexplained(f"ended with exit code {code}; expected 0 to {ExitCode.GREATEST}")
 
 
 def _unexplained(how: str) -> Failure:

@@ -258,8 +258,8 @@ def _name(value: str, what: str) -> None:
     name = _as_name(value, what)
     if name != value:
         raise InvalidInput(
-            f"the {what} {value[:40]!r} must have no spaces around it and be in Unicode's form "
-            f"NFC; write it as {name[:40]!r}"
+            f"the {what} {value!a} must have no spaces around it and be in Unicode's form NFC; "
+            f"write it as {name!r}"
         )
 
 
