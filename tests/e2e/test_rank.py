@@ -147,7 +147,8 @@ def test_answers_given_while_signed_out_are_sent_after_signing_in_again(
     page.keyboard.type("dcba")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 judgment not sent yet")).to_be_visible()
-    expect(page.get_by_text("Unsent judgments and skips are saved")).to_be_visible()
+    told = "You are signed out. Unsent judgments and skips are saved"
+    expect(page.get_by_text(told)).to_be_visible()
 
     other = page.context.new_page()
     other.goto(workshop.sign_in_link())

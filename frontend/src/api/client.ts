@@ -97,7 +97,7 @@ function address(path: string, query: Record<string, QueryValue>): string {
 }
 
 const NO_ANSWER_ADVICE =
-  "Try again. If it happens again, look into the log of the proxy or of the service (api.log).";
+  "Try again. If it happens again, tell an administrator: the log of the proxy or of the service (api.log) says why.";
 
 async function problemOf(response: globalThis.Response): Promise<Problem> {
   let details: ProblemDetails = {
@@ -108,7 +108,7 @@ async function problemOf(response: globalThis.Response): Promise<Problem> {
     details = { ...details, ...((await response.json()) as ProblemDetails) };
   } catch {
     // A proxy's own page, not an answer of the API: only the status is known.
-    details = { ...details, advice: NO_ANSWER_ADVICE };
+    if (response.status >= 500) details = { ...details, advice: NO_ANSWER_ADVICE };
   }
   const after = Number(response.headers.get("retry-after"));
   return new Problem(response.status, details, Number.isFinite(after) && after > 0 ? after : null);

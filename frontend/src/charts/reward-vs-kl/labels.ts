@@ -2,6 +2,7 @@
  * Where the labels of paths stand: near their ends, in the picture, over no point and no other label. One
  * that finds no such place is left out: a legend names its path.
  */
+import { CHARACTER_PX } from "../ticks";
 
 /** A label that wants to begin or end at `x`, with its line of text at `y`; pixels. */
 export interface Wanted {
@@ -26,9 +27,8 @@ export interface Box {
 const WIDTHS = [
   ["\u{1f000}", 15], // Emoji.
   ["\u2e80", 11], // Chinese and the like are squares.
-  ["", 6.7],
+  ["", CHARACTER_PX],
 ] as const;
-const LETTER = 6.7;
 const LINE = 14;
 /** From the line of a text to the ends of its letters above and below. */
 const ABOVE = 10;
@@ -66,7 +66,7 @@ export function boxOf({ text, x, y, anchor }: Placed<Wanted>): Box {
 
 /** Beside one another, two labels would read as one without a letter between them. */
 const withGap = ({ left, right, top, bottom }: Box): Box => ({
-  ...{ left: left - LETTER, right: right + LETTER },
+  ...{ left: left - CHARACTER_PX, right: right + CHARACTER_PX },
   ...{ top: top - 0.5, bottom: bottom + 0.5 },
 });
 

@@ -93,6 +93,16 @@ describe("labels of any paths in a picture of any size", () => {
   });
 });
 
+it("begins labels with the kind of line that they name", () => {
+  const path = (id: string, isEvaluated: boolean, reward: number): Path => ({
+    ...{ id, label: id, colour: "--s1", isEvaluated, isFaint: false },
+    points: [{ step: 1, kl: 1, reward, low: reward, high: reward }],
+  });
+  const paths = [path("solid", false, 0), path("dashed", true, 1)];
+  const asked = { paths, width: 900, height: 400, isRoot: false, reward: "Reward" };
+  expect(layoutOf(asked).labels.map(({ text }) => text)).toEqual(["— solid", "-- dashed"]);
+});
+
 it("names twelve runs with long names on a telephone only where that hides nothing", () => {
   const end = (place: number) => ({ step: 1, kl: 0.9 + place / 100, reward: 0.5 + place / 500 });
   const paths = Array.from({ length: 12 }, (_, place): Path => {

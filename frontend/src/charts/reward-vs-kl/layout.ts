@@ -9,8 +9,11 @@ export const TITLE = { x: 4, y: 12 };
 const ABOVE_POINT = 9;
 /** Between a label and the points beside it. */
 const AIR = 3;
-/** What a label begins with, in the colour of its path: a dot would look like one more point. */
-export const DASH = "—";
+/**
+ * What a label begins with, in the colour of its path: a dot would look like one more point. The
+ * lines of evaluated paths are dashed.
+ */
+export const dashOf = ({ isEvaluated }: Path): string => (isEvaluated ? "--" : "—");
 
 export interface Asked {
   readonly paths: readonly Path[];
@@ -79,8 +82,9 @@ function labelsOf({ paths, width, height }: Asked, title: string, { X, Y }: Plac
     const last = path.points.at(-1);
     if (last === undefined) return [];
     const [x, y] = [X(last), Y(last.reward) - ABOVE_POINT];
-    const short = path.short === undefined ? undefined : `${DASH} ${path.short}`;
-    return [{ path, text: `${DASH} ${path.label}`, short, x, y }];
+    const dash = dashOf(path);
+    const short = path.short === undefined ? undefined : `${dash} ${path.short}`;
+    return [{ path, text: `${dash} ${path.label}`, short, x, y }];
   });
   const room = { left: PAD.left, right: width - PAD.right, top: 0, bottom: height - PAD.bottom };
   const marks = paths.flatMap((path) => {

@@ -11,7 +11,7 @@ import { useMemo, useState, type KeyboardEvent, type MouseEvent } from "react";
 import { between, number } from "@/lib/format";
 
 import { savePixels, saveRows, saveVectors, type Pictured } from "./files";
-import { DASH, layoutOf, namedOf, PAD, radiusOf, TITLE, type Layout } from "./layout";
+import { dashOf, layoutOf, namedOf, PAD, radiusOf, TITLE, type Layout } from "./layout";
 import { Legend } from "./legend";
 import type { Column, Path, PathPoint } from "./path";
 import { HEADS, rowsOf } from "./rows";
@@ -132,8 +132,8 @@ function PathLabels({ labels }: Pick<Layout, "labels">) {
   return labels.map(({ path, text, x, y, anchor }) => (
     <text key={path.id} className="path-label" x={x} y={y} textAnchor={anchor}>
       {text.endsWith(path.label) ? null : <title>{path.label}</title>}
-      <tspan style={{ fill: `var(${path.colour})` }}>{DASH}</tspan>
-      {text.slice(DASH.length)}
+      <tspan style={{ fill: `var(${path.colour})` }}>{dashOf(path)}</tspan>
+      {text.slice(dashOf(path).length)}
     </text>
   ));
 }

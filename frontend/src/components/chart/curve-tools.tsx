@@ -34,7 +34,7 @@ export function AxisChoice(props: {
 export function FormChoice({ isTable, set }: { readonly isTable: boolean; readonly set: Set }) {
   return (
     <Segmented
-      label="Show as"
+      label="Show curves as"
       value={isTable ? "table" : "chart"}
       options={[
         ["chart", "Charts"],

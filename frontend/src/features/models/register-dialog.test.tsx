@@ -47,6 +47,8 @@ it("offers the hub for language models only, as the registry takes no others fro
   press("Hugging Face Hub id");
   expect(ground.querySelector("[aria-label='Hugging Face Hub id']")).not.toBeNull();
   press("Process reward model");
-  expect(choice("Source")).toEqual(["Folder or GGUF file"]);
-  expect(ground.querySelector("input[aria-label='Path']")).not.toBeNull();
+  // Nor is there a choice then: what a run has made is a folder.
+  expect(choice("Source")).toEqual([]);
+  expect(ground.textContent).not.toContain("GGUF");
+  expect(ground.querySelector("input[aria-label='Folder']")).not.toBeNull();
 });

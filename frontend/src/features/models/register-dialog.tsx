@@ -5,6 +5,7 @@ import { modelsKey, registerModel } from "@/api/models";
 import type { Model } from "@/api/types";
 import { CreateForm, NameField } from "@/components/form/create-form";
 import { Segmented } from "@/components/segmented";
+import { MODEL_KIND_NAMES } from "@/components/text/names";
 
 type SourceKind = "path" | "hub_id";
 
@@ -13,12 +14,19 @@ const SOURCES: readonly (readonly [SourceKind, string])[] = [
   ["hub_id", "Hugging Face Hub id"],
 ];
 
+const KINDS = (Object.keys(MODEL_KIND_NAMES) as Model["kind"][]).map((kind) => {
+  const name = MODEL_KIND_NAMES[kind];
+  return [kind, `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`] as const;
+});
+
 export function RegisterDialog(props: { projectId: string; onClose: () => void }) {
   const [name, setName] = useState("");
   const [kind, setKind] = useState<Model["kind"]>("causal_lm");
   const [wanted, setWanted] = useState<SourceKind>("path");
   const [place, setPlace] = useState("");
-  const sourceKind = kind === "causal_lm" ? wanted : "path";
+  const mayBeOnHub = kind === "causal_lm";
+  const sourceKind = mayBeOnHub ? wanted : "path";
+  const labelOfPath = mayBeOnHub ? "Path" : "Folder";
   const register = () =>
     registerModel({
       name: name.trim(),
@@ -39,28 +47,20 @@ export function RegisterDialog(props: { projectId: string; onClose: () => void }
       <NameField value={name} onChange={setName} />
       <div className="field">
         <span className="label">Kind</span>
-        <Segmented
-          label="Kind"
-          value={kind}
-          options={[
-            ["causal_lm", "Language model"],
-            ["reward_model", "Reward model"],
-            ["process_model", "Process reward model"],
-          ]}
-          onChange={setKind}
-        />
+        <Segmented label="Kind" value={kind} options={KINDS} onChange={setKind} />
       </div>
       <div className="field">
-        <span className="label">Source</span>
-        <Segmented
-          label="Source"
-          value={sourceKind}
-          options={SOURCES.filter(([one]) => one === "path" || kind === "causal_lm")}
-          onChange={setWanted}
-        />
+        {mayBeOnHub ? (
+          <>
+            <span className="label">Source</span>
+            <Segmented label="Source" value={sourceKind} options={SOURCES} onChange={setWanted} />
+          </>
+        ) : (
+          <span className="label">{labelOfPath}</span>
+        )}
         <input
           className="input mono"
-          aria-label={sourceKind === "path" ? "Path" : "Hugging Face Hub id"}
+          aria-label={sourceKind === "path" ? labelOfPath : "Hugging Face Hub id"}
           required
           value={place}
           placeholder={sourceKind === "path" ? "/data/models/smollm2" : "owner/name"}

@@ -50,7 +50,9 @@ it("offers the hub for a language model alone: no other can come from there", ()
   expect(shown("causal_lm", []).textContent).toBe(
     "No language model yet. Register one in Models or use one from the Hugging Face Hub.",
   );
-  expect(shown("reward_model", []).textContent).toBe("No reward model yet. Train one.");
+  expect(shown("reward_model", []).textContent).toBe(
+    "No reward model yet. Train one, or register one in Models.",
+  );
   expect(options(shown("causal_lm", [model("causal_lm")])).at(-1)).toContain("Hugging Face Hub id");
   expect(options(shown("reward_model", [model("reward_model")])).join()).not.toContain("Hub");
 });

@@ -136,7 +136,7 @@ function NothingFits(props: {
   const base = `/projects/${projectId}`;
   const { wants } = props.field;
   const isModel = isModelKind(wants);
-  // Language models are registered or come from a hub; any other kind only a run of ours makes.
+  // Language models come from elsewhere, be it a hub; any other kind only a run of Podium makes.
   const isLanguageModel = wants === "causal_lm";
   const trainer = isLanguageModel ? undefined : methods.find(({ result }) => result === wants);
   return (
@@ -147,9 +147,12 @@ function NothingFits(props: {
           <>
             No {MODEL_KIND_NAMES[wants]} yet.{" "}
             {trainer !== undefined ? (
-              <button type="button" className="link" onClick={() => beginWith(trainer)}>
-                Train one
-              </button>
+              <>
+                <button type="button" className="link" onClick={() => beginWith(trainer)}>
+                  Train one
+                </button>
+                , or <Link to={`${base}/models`}>register one in Models</Link>
+              </>
             ) : (
               <Link to={`${base}/models`}>Register one in Models</Link>
             )}
