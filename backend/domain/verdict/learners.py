@@ -189,7 +189,9 @@ def process_reward_model(evidence: Evidence) -> RunVerdict:
     found = _ranks(evidence, gauges, "steps", "")
     if wrong is not None and wrong < _CHANCE and found.level == "good":
         sentence = f"The model finds only {percent(wrong)} of the wrong steps."
-        return found.model_copy(update={"level": "warn", "sentence": sentence})
+        # Its interval is that of the share that the first sentence names.
+        reason = f"{found.sentence} {found.reason}"
+        return found.model_copy(update={"level": "warn", "sentence": sentence, "reason": reason})
     return found
 
 
@@ -252,7 +254,7 @@ def _ranks(
     elif is_overfitted:
         lowest = min(evidence.estimates("eval/loss"), key=lambda one: one.value)
         kind, level, sentence = Kind.OVERFITTED, "warn", _overfitted(lowest, rose)
-        seen = f"The model is right on {share}. {seen}"
+        around = f"The model is right on {share}. {around}"
     reason = " ".join(filter(None, (around, seen)))
     return _verdict(evidence, kind, level, sentence, reason, "eval/accuracy", gauges, best)
 

@@ -244,6 +244,8 @@ def test_a_reward_model_that_knows_only_its_training_pairs_is_overfitted() -> No
     )
 
     assert found.kind == Kind.OVERFITTED
+    share = "The model is right on 62 % of the held-out pairs."
+    assert found.reason.startswith(f"{share} 95 % interval 52 % to 72 %.")
     assert "At the end of training it was right on 100 % of the training pairs." in found.reason
 
 
@@ -362,6 +364,8 @@ def test_a_process_model_that_calls_every_step_right_is_not_good() -> None:
     )  # fmt: skip
 
     assert (found.level, found.sentence) == ("warn", "The model finds only 5 % of the wrong steps.")
+    share = "The model is right on 80 % of the held-out steps."
+    assert found.reason == f"{share} 95 % interval 70 % to 90 %."
 
 
 def test_dpo_that_makes_the_winners_unlikely_is_told() -> None:
