@@ -336,6 +336,9 @@ class Guarded(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """The answer is sent, the request perhaps not."""
+        if self._active is not None:
+            # What nobody has read of its body would stay for as long as the connection idles.
+            self._active.body = bytearray()
         super().on_response_complete()
         if self._held and not self._is_answering and not self.transport.is_closing():
             held, self._held = self._held, b""

@@ -237,6 +237,20 @@ def test_a_connection_that_sends_or_is_answered_does_not_idle(patient: Served) -
     connection.close()
 
 
+def test_a_connection_that_idles_keeps_no_body_that_nobody_has_read(patient: Served) -> None:
+    head = b"POST /api/v1/projects HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20000\r\n\r\n"
+    connection = patient.connect(head + b"x" * 20_000)
+    answer = HTTPResponse(connection)
+    answer.begin()
+    assert answer.status == 401
+    answer.read()
+    wait_until(lambda: all(one.is_idle for one in patient.guard._all), "the connection idles")
+    (protocol,) = list(patient.guard._all)
+    assert protocol._active is not None
+    assert protocol._active.body == b""
+    connection.close()
+
+
 def test_a_client_throws_an_idle_connection_away_before_the_server_does(served: Served) -> None:
     """Who sends when the server closes does not know what became of the request."""
     kept_s = httpx.Limits().keepalive_expiry
