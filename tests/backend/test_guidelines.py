@@ -2,6 +2,7 @@
 comparison.
 """
 
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from backend.schemas.projects.project import CANNOT_JUDGE_REASONS
+from backend.store.data import guidelines
 from tests.backend.conftest import Service
 from tests.backend.test_assignments import ranked, take
 from tests.backend.test_audit import lines
@@ -214,3 +216,8 @@ def test_of_two_changes_at_once_made_from_one_revision_one_is_refused(
     with ThreadPoolExecutor(6) as pool:
         assert sorted(pool.map(change, range(6))) == [200] + [409] * 5
     assert api.get(f"/projects/{project}").json()["revision"] == 2
+
+
+def test_what_counts_as_blank_is_all_that_python_strips() -> None:
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    assert sorted(guidelines._BLANK) == [one for one in everything if one.isspace()]

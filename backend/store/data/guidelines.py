@@ -3,7 +3,6 @@
 Called by the project routes, and by `practice` beside it before somebody gets a comparison.
 """
 
-import sys
 from datetime import datetime
 
 from sqlalchemy import bindparam, case, false, func, select
@@ -21,8 +20,8 @@ from backend.store import built, dialect
 from backend.store.tables.data import GuidelineAcknowledgement, GuidelineVersion, Project
 from backend.store.tables.people import User
 
-# What `str.strip` removes.
-_BLANK = "".join(one for one in map(chr, range(sys.maxunicode + 1)) if one.isspace())
+# What `str.strip` removes; U+3000 is the last of them.
+_BLANK = "".join(one for one in map(chr, range(0x3001)) if one.isspace())
 _HAS_ACKNOWLEDGED_NEWEST = (
     select(GuidelineAcknowledgement.version)
     .where(
