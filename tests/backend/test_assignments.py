@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Connection, event, select, update
+from sqlalchemy.orm import Session
 
 from backend.domain.assignment import (
     LEASE,
@@ -222,6 +223,14 @@ def test_one_who_has_passed_enough_has_a_place_noted_and_goes_on_behind_it(
     assert noted() == {"0": numbers[2], "1": numbers[2]}
 
 
+def put_first(session: Session, crowd: Crowd) -> str:
+    """One comparison more, with a number before all others."""
+    row = read_row("comparisons", "auto", comparison(9, 2))
+    ((late, _),) = comparisons.ensure(session, crowd.project, [row], at=NOW).found.values()
+    session.execute(update(Comparison).where(Comparison.id == late).values(number=1))
+    return late
+
+
 def test_what_was_committed_after_a_look_is_not_passed_over(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,11 +243,9 @@ def test_what_was_committed_after_a_look_is_not_passed_over(
         crowd.judge(0, crowd.lease(0))
     look = crowd.look(0)
     with database.write() as session:
-        late = [read_row("comparisons", "auto", comparison(9, 2))]
-        ((late_id, _),) = comparisons.ensure(session, crowd.project, late, at=NOW).found.values()
-        session.execute(update(Comparison).where(Comparison.id == late_id).values(number=1))
+        late = put_first(session, crowd)
 
-    assert crowd.take(0, seen=look).comparison.id == late_id
+    assert crowd.take(0, seen=look).comparison.id == late
 
 
 def test_places_that_are_forgotten_after_a_lease_has_begun_stay_forgotten(
@@ -260,10 +267,7 @@ def test_places_that_are_forgotten_after_a_lease_has_begun_stay_forgotten(
         if "FROM projects" not in statement or "SKIP LOCKED" not in statement or late:
             return
         with database.write() as session:
-            rows = [read_row("comparisons", "auto", comparison(9, 2))]
-            found = comparisons.ensure(session, crowd.project, rows, at=NOW).found
-            late.extend(one for one, _ in found.values())
-            session.execute(update(Comparison).where(Comparison.id == late[0]).values(number=1))
+            late.append(put_first(session, crowd))
             places.forget(session, crowd.project)
 
     taken = crowd.take(0, seen=look)
