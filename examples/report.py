@@ -1,4 +1,4 @@
-"""The demo's report: one JSON object, the same numbers as metrics of the API, a table to read.
+"""The demo's report: one JSON object, its main numbers as metrics of the runs, a table to read.
 
 `closed_loop` makes it from ended runs and sampled answers. Nothing is measured here that
 `measures` does not define.
@@ -20,6 +20,7 @@ from measures import (
     Measures,
     by_prompt,
     gold_accuracy,
+    interval,
     mean_of,
     of_each,
     paired_interval,
@@ -59,7 +60,7 @@ def make(
             "heldout_loss_before": loss[min(loss)],
             "heldout_loss_after": loss[max(loss)],
         },
-        "reward_model": _reward_model(runs["reward_model"]["summary"], differences),
+        "reward_model": _reward_model(runs["reward_model"], differences),
         "policy": {
             **_policy(runs["policy"], reward, runs["final_drift"]["summary"]),
             "gold_base": measured["base"].gold,
@@ -74,6 +75,7 @@ def make(
             "ended_before": measured["sft"].finished,
             "ended_after": measured["final"].finished,
         },
+        "gold": {who: _gold(answers[part], each[who]) for who, part in MODELS.items()},
         "measures": {who: asdict(found) for who, found in measured.items()},
         "guards": {name: _change(answers, each, name) for name in GUARDS},
         "comparisons": counts["comparisons"],
@@ -85,29 +87,40 @@ def make(
     }
 
 
-def points(report: Report) -> dict[str, float]:
-    """Every number of a report under a metric name, such as gold/policy/gold_after."""
-    found: dict[str, float] = {}
+def points(report: Report) -> list[Report]:
+    """What the policy run is told: its gold score before and after, and what else changed.
 
-    def collect(value: object, path: str) -> None:
-        if isinstance(value, dict):
-            for name, inner in value.items():
-                collect(inner, f"{path}/{name}")
-        elif isinstance(value, int | float):
-            found[path] = float(value)
-        elif isinstance(value, list) and isinstance(value[0], float):
-            for name, inner in zip(("low", "high"), value, strict=True):
-                collect(inner, f"{path}_{name}")
+    `gold/reward` decides the verdict on the run, so it has an interval. Step 0 is the SFT model,
+    from which the run started.
+    """
+    gold_of = {who: _values("gold/reward", found, "mean") for who, found in report["gold"].items()}
+    changes: dict[str, float] = {}
+    for name, change in report["guards"].items():
+        changes |= _values(f"outside/change/{name}", change, "change")
+    return [
+        {"step": 0, "values": gold_of["sft"]},
+        {"step": report["policy"]["best_step"], "values": gold_of["final"] | changes},
+    ]
 
-    collect(report, "gold")
-    return found
+
+def bounds(report: Report) -> list[Report]:
+    """What the reward model's run is told: how far gold and annotators agree with its data."""
+    names = ("annotator_agreement", "gold_accuracy")
+    values = {f"outside/{name}": report["reward_model"][name] for name in names}
+    return [{"step": report["reward_model"]["steps"], "values": values}]
+
+
+def _values(name: str, found: Report, value: str) -> dict[str, float]:
+    low, high = found["ci95"]
+    return {name: found[value], f"{name}_low": low, f"{name}_high": high}
 
 
 def send(podium: Podium, report: Report) -> None:
-    """Put every number of the report beside the policy run's own metrics, at its last step."""
-    run_id = report["run_ids"]["policy"]
-    body = {"points": [{"step": report["policy"]["steps"], "values": points(report)}]}
-    podium.post(f"/runs/{run_id}/metrics", body)
+    """Put what was measured outside the runs beside the runs' own metrics."""
+    told = {"policy": points(report), "reward_model": bounds(report)}
+    for part, found in told.items():
+        body = {"points": found, "judge": f"gold.py {report['gold_sha256'][:12]}"}
+        podium.post(f"/runs/{report['run_ids'][part]}/metrics", body)
 
 
 def write(report: Report, path: Path) -> None:
@@ -142,8 +155,10 @@ def _invitation(report: Report) -> str:
     )
 
 
-def _reward_model(summary: Mapping[str, float], differences: Sequence[float]) -> Report:
+def _reward_model(run: Mapping[str, Any], differences: Sequence[float]) -> Report:
+    summary = run["summary"]
     return {
+        "steps": run["progress"]["step"],
         "heldout_accuracy": summary["eval/accuracy"],
         "heldout_pairs": int(summary["eval/pairs"]),
         "heldout_prompts": int(summary["eval/prompts"]),
@@ -173,6 +188,12 @@ def _gains(measured: Mapping[str, Measures], spread: Mapping[str, float]) -> Rep
         "gain_over_sft_sd": (final.gold - sft.gold) / spread["sft"],
         "gain_over_base_sd": (final.gold - base.gold) / spread["base"],
     }
+
+
+def _gold(answers: Sequence[AnsweredQuestion], each: Sequence[Measures]) -> Report:
+    """The mean gold score of a model's answers, with its interval over questions."""
+    means = [fmean(found) for found in by_prompt(answers, values_of(each, "gold")).values()]
+    return {"mean": fmean(means), "ci95": list(interval(means))}
 
 
 def _change(

@@ -61,9 +61,9 @@ def habits_of(facts: dict[str, Any], active: str) -> dict[str, str]:
     """What the columns of habits have to say; four responses were shown in each comparison."""
     first, longer = facts["first_shown"], facts["longer"]
     return {
-        "First shown is best": f"{in_percent(first['value'])}chance 25 %, "
+        "First shown is best": f"{in_percent(first['value'])}chance 25 %"
         f"{first['comparisons']} comparisons",
-        "Longer wins": f"{in_percent(longer['value'])}chance 50 %, "
+        "Longer wins": f"{in_percent(longer['value'])}chance 50 %"
         f"{longer['comparisons']} comparisons",
         "Tied pairs": in_percent(facts["tie_rate"]),
         "Median active time": active,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from podium import Podium
-from report import points
+from report import bounds, points
 
 from tests import processes
 from tests.tiny_model import make_tiny_model
@@ -93,9 +93,12 @@ def test_the_demo_goes_all_the_way_and_tells_the_api_every_number(
     assert mine["reward_accuracy"]["value"] is not None
     for run_id in report["run_ids"].values():
         assert service.get(f"/runs/{run_id}")["state"] == "succeeded"
-    summary = service.get(f"/runs/{report['run_ids']['policy']}")["summary"]
-    for name, value in points(report).items():
-        assert summary[name] == pytest.approx(value), name
+    for part, told in {"policy": points(report), "reward_model": bounds(report)}.items():
+        summary = service.get(f"/runs/{report['run_ids'][part]}")["summary"]
+        for name, value in told[-1]["values"].items():
+            assert summary[name] == pytest.approx(value), name
+    (verdict,) = service.get(f"/verdicts?runs={report['run_ids']['policy']}")["items"]
+    assert verdict["judged_by"] == "gold/reward"
     annotators = [user["name"] for user in service.pages("/users") if user["role"] == "annotator"]
     assert len(annotators) == report["annotators"]
     assert all(name.endswith("(simulated)") for name in annotators)

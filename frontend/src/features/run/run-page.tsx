@@ -84,7 +84,7 @@ function LoadedRun({ run }: { run: Run }) {
   return (
     <>
       <RunHeader run={run} status={live.status} />
-      <VerdictCard run={run} base={base} />
+      <VerdictCard run={run} base={base} hasReason={tab === "curves"} />
       <Notes run={run} mayChange={mayChange} />
       <Alerts run={run} fresh={live.alerts} base={base} />
       <Tabs

@@ -51,8 +51,8 @@ function ShareCell({ share }: { share: Facts["first_shown"] }) {
         {beside === null
           ? `chance ${percent(share.by_chance)}`
           : `${beside} chance (${percent(share.by_chance)})`}
-        , {plural(share.comparisons, "comparison")}
       </span>
+      <span className="small faint nowrap">{plural(share.comparisons, "comparison")}</span>
     </td>
   );
 }

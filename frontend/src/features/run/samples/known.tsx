@@ -32,12 +32,19 @@ export function Known({ sample }: { sample: Sample }) {
           <PlainText text={sample.reference} />
         </p>
       )}
-      {(tags.length > 0 || metadata.length > 0) && (
+      {tags.length > 0 && (
+        <p className="small plain" dir="auto">
+          {tags.map((tag) => (
+            <span key={tag} className="tag">
+              <PlainText text={tag} />
+            </span>
+          ))}
+        </p>
+      )}
+      {metadata.length > 0 && (
         <p className="small faint plain" dir="auto">
           <PlainText
-            text={[...tags, ...metadata.map(([name, value]) => `${name}: ${shown(value)}`)].join(
-              ", ",
-            )}
+            text={metadata.map(([name, value]) => `${name}: ${shown(value)}`).join(", ")}
           />
         </p>
       )}

@@ -25,8 +25,12 @@ function useVerdict(run: Run) {
 const isEmpty = ({ kind, gauges }: RunVerdict): boolean =>
   kind === "unjudged" && gauges.every(({ value }) => value === null);
 
-/** The sentence alone, above every tab. */
-export function VerdictCard({ run, base }: { run: Run; base: string }) {
+/**
+ * The sentence, above every tab. Its reason stands above the curves alone: elsewhere it would push
+ * what somebody opened a tab for below the first screen.
+ */
+export function VerdictCard(props: { run: Run; base: string; hasReason: boolean }) {
+  const { run, base, hasReason } = props;
   const found = useVerdict(run);
   if (found.error !== null && found.data === undefined) return <NoAnswer query={found} />;
   if (found.data === undefined) return <Skeleton lines={2} label="Loading the verdict" />;
@@ -38,7 +42,7 @@ export function VerdictCard({ run, base }: { run: Run; base: string }) {
         <h2>
           <Sentence text={verdict.sentence} />
         </h2>
-        {verdict.reason !== "" && (
+        {hasReason && verdict.reason !== "" && (
           <p>
             <Sentence text={verdict.reason} />
           </p>
