@@ -5,6 +5,7 @@ from fastapi import Response
 from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, answer_of_job
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
+from backend.errors import InvalidInput
 from backend.jobs.agreement import cache_key
 from backend.phases import Phases
 from backend.routes import api_router
@@ -90,16 +91,24 @@ def count_judgments(project_id: str, session: SessionDep) -> JudgmentCounts:
 
 @router.get("/projects/{project_id}/rankings")
 def list_rankings(
-    project_id: str, session: SessionDep, caller: Caller, prompt_id: Id
+    project_id: str,
+    session: SessionDep,
+    caller: Caller,
+    prompt_id: Id | None = None,
+    comparison_id: Id | None = None,
 ) -> PromptRankings:
-    """The newest comparisons of a prompt, and how each was ranked.
+    """The newest comparisons of a prompt, or one comparison, and how each was ranked.
 
     Whoever may not see the members of the project is not told who ranked.
     """
+    if prompt_id is None and comparison_id is None:
+        raise InvalidInput(
+            "found neither prompt_id nor comparison_id; expected one of them. Name a prompt or a "
+            "comparison of the project"
+        )
     sees_names = caller.holds_in(project_id, Role.RESEARCHER)
-    return prompt_rankings.of_prompt(
-        session, project_id, prompt_id, viewer=caller.id, sees_names=sees_names
-    )
+    asked = prompt_rankings.Asked(project_id, prompt_id=prompt_id, comparison_id=comparison_id)
+    return prompt_rankings.of(session, asked, viewer=caller.id, sees_names=sees_names)
 
 
 @router.get(

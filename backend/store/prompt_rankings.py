@@ -1,9 +1,10 @@
-"""The comparisons of a prompt: what was ranked, by whom and how."""
+"""The comparisons of a prompt, or one of them: what was ranked, by whom and how."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from backend.schemas.compared.rankings import (
@@ -23,15 +24,30 @@ MOST_JUDGMENTS = 200
 MOST_OF_TEXT = 2000
 
 
-def of_prompt(
-    session: Session, project_id: str, prompt_id: str, *, viewer: str, sees_names: bool
-) -> PromptRankings:
-    """The newest comparisons of a prompt with the judgments that count, in the order they came.
+@dataclass(frozen=True)
+class Asked:
+    """Which comparisons of a project: those of a prompt, or one."""
+
+    project_id: str
+    prompt_id: str | None = None
+    comparison_id: str | None = None
+
+    def comparisons(self) -> Select[Comparison]:
+        """The newest first."""
+        found = select(Comparison).where(Comparison.project_id == self.project_id)
+        if self.prompt_id is not None:
+            found = found.where(Comparison.prompt_id == self.prompt_id)
+        if self.comparison_id is not None:
+            found = found.where(Comparison.id == self.comparison_id)
+        return found.order_by(Comparison.number.desc())
+
+
+def of(session: Session, asked: Asked, *, viewer: str, sees_names: bool) -> PromptRankings:
+    """The newest comparisons with the judgments that count, in the order they came.
 
     Of other people's judgments, whoever may not see names is not told whose they are.
     """
-    of_it = (Comparison.project_id == project_id, Comparison.prompt_id == prompt_id)
-    newest = select(Comparison).where(*of_it).order_by(Comparison.number.desc())
+    newest = asked.comparisons()
     found = session.scalars(newest.limit(MOST_COMPARISONS)).all()
     texts = _texts(session, {one for each in found for one in each.response_ids})
     given = _given(session, [one.id for one in found])

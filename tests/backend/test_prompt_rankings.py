@@ -100,3 +100,30 @@ def test_a_long_response_is_cut(api: TestClient, project: str) -> None:
     assert {(len(one["content"]), one["is_cut"]) for one in found["responses"]} == {
         (2000, True), (5, False),
     }  # fmt: skip
+
+
+def test_one_comparison_is_read_by_its_id_in_its_own_project_alone(
+    api: TestClient, new_user: NewUser, project: str
+) -> None:
+    ann, _ = new_user("annotator", project)
+    lease = take(ann, project)
+    judge(ann, lease)
+    comparison_id = lease["comparison"]["id"]
+    by_prompt = rankings(api, project, lease["comparison"]["prompt"]["id"])
+    other = str(api.post("/projects", json={"name": "Q"}).json()["id"])
+
+    here, elsewhere = (
+        api.get(f"/projects/{one}/rankings", params={"comparison_id": comparison_id}).json()
+        for one in (project, other)
+    )
+
+    assert here["items"] == [one for one in by_prompt if one["id"] == comparison_id]
+    assert len(here["items"]) == 1
+    assert elsewhere["items"] == []
+
+
+def test_rankings_of_nothing_named_are_refused(api: TestClient, project: str) -> None:
+    answer = api.get(f"/projects/{project}/rankings")
+
+    assert answer.status_code == 422
+    assert "found neither prompt_id nor comparison_id" in answer.json()["detail"]

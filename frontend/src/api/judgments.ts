@@ -46,6 +46,17 @@ export const ownJudgmentQuery = (projectId: string, assignmentId: string) =>
     gcTime: 0,
   });
 
+/** One comparison, and who ranked it how. */
+export const rankedComparisonQuery = (projectId: string, comparisonId: string) =>
+  queryOptions({
+    queryKey: ["project", projectId, "rankings", "comparison", comparisonId],
+    queryFn: ({ signal }) =>
+      request<PromptRankings>(`/projects/${projectId}/rankings`, {
+        signal,
+        query: { comparison_id: comparisonId },
+      }),
+  });
+
 /** The newest comparisons of a prompt, and who ranked them how. */
 export const rankingsQuery = (projectId: string, promptId: string) =>
   queryOptions({

@@ -64,6 +64,7 @@ export type Metric = Schemas["Metric"];
 export type Distributions = Schemas["DistributionsAnswer"];
 export type GivenRanking = Schemas["GivenRanking"];
 export type RankedComparison = Schemas["RankedComparison"];
+export type RankedResponse = Schemas["RankedResponse"];
 export type PromptRankings = Schemas["PromptRankings"];
 export type Metrics = Schemas["MetricsAnswer"];
 export type RunVerdict = Schemas["RunVerdictAnswer"];

@@ -19,10 +19,11 @@ import {
   whyNoInterval,
   whyUndefined,
 } from "@/components/agreement/words";
-import { number, plural, shortId } from "@/lib/format";
+import { number, plural } from "@/lib/format";
 
 import { NoJudgments } from "../no-judgments";
 import { firstJudged } from "./first-judged";
+import { Disputes } from "./disputes";
 import { FactsTable, type Row } from "./facts-table";
 
 function Headline({ found }: { found: Agreement }) {
@@ -96,52 +97,6 @@ function Weeks({ found }: { found: Agreement }) {
         UTC.
       </p>
       <FactsTable label="Week from" rows={rows.toReversed()} />
-    </section>
-  );
-}
-
-/** How many are shown before somebody asks for all. */
-const FIRST_DISPUTES = 10;
-
-function Disputes({ found }: { found: Agreement }) {
-  const [isWhole, setWhole] = useState(false);
-  const { disputes } = found;
-  if (disputes.length === 0) return null;
-  return (
-    <section className="card">
-      <h2 className="card-title">Comparisons with the least agreement</h2>
-      <p className="hint">Read these together: they show what the guidelines leave open.</p>
-      <Table
-        columns={[
-          "Prompt",
-          "Comparison id",
-          ["Responses", "num"],
-          ["Annotators", "num"],
-          ["Contradicted pairs", "num"],
-          ["Agreement", "num"],
-        ]}
-        items={isWhole ? disputes : disputes.slice(0, FIRST_DISPUTES)}
-      >
-        {(one) => (
-          <tr key={one.comparison_id}>
-            <td className="text">{one.prompt}</td>
-            <td className="mono faint nowrap">{shortId(one.comparison_id)}</td>
-            <td className="num">{one.responses}</td>
-            <td className="num">{one.annotators}</td>
-            <td className="num nowrap">
-              {number(one.contradicted)} of {number(one.pairs)}
-            </td>
-            <td className="num">{decimals(one.agreement)}</td>
-          </tr>
-        )}
-      </Table>
-      {!isWhole && disputes.length > FIRST_DISPUTES && (
-        <div className="more-disputes">
-          <button type="button" className="btn" onClick={() => setWhole(true)}>
-            Show all {disputes.length}
-          </button>
-        </div>
-      )}
     </section>
   );
 }
@@ -263,7 +218,7 @@ function Report(props: { projectId: string; criterion: string | null; empty: Rea
             <Headline found={found} />
             <Annotators found={found} />
             <Weeks found={found} />
-            <Disputes found={found} />
+            <Disputes projectId={props.projectId} found={found} />
             <Ranks found={found} />
           </>
         )

@@ -2,13 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { rankingsQuery } from "@/api/judgments";
-import type { RankedComparison, Sample } from "@/api/types";
+import type { RankedResponse, Sample } from "@/api/types";
+import { RankedComparisonCard } from "@/components/rankings/ranked-comparison";
 import { Loaded } from "@/components/states";
-import { PlainText } from "@/components/text/plain-text";
 import { useMayChange } from "@/components/use-may";
-import { number, plural } from "@/lib/format";
-
-import { letterOf, nameOf, saidOf } from "./ranking-words";
+import { number } from "@/lib/format";
 
 interface PromptRankingsProps {
   readonly projectId: string;
@@ -33,7 +31,12 @@ export function PromptRankings({ projectId, promptId, samples }: PromptRankingsP
           ) : (
             <ol>
               {items.map((one) => (
-                <ComparisonItem key={one.id} comparison={one} samples={samples} />
+                <li key={one.id}>
+                  <RankedComparisonCard
+                    comparison={one}
+                    noteOf={(response) => stepOf(response, samples)}
+                  />
+                </li>
               ))}
             </ol>
           )
@@ -44,52 +47,9 @@ export function PromptRankings({ projectId, promptId, samples }: PromptRankingsP
 }
 
 /** Where a response was sampled, if the page shows it. */
-function stepOf(content: string, isCut: boolean, samples: readonly Sample[]): string {
+function stepOf({ content, is_cut }: RankedResponse, samples: readonly Sample[]): string {
   const found = samples.find(({ response }) =>
-    isCut ? response.startsWith(content) : response === content,
+    is_cut ? response.startsWith(content) : response === content,
   );
   return found === undefined ? "" : `step ${number(found.step)}`;
-}
-
-function ComparisonItem(props: { comparison: RankedComparison; samples: readonly Sample[] }) {
-  const { responses, judgments, judgments_required: wanted, created_at } = props.comparison;
-  const ids = responses.map(({ id }) => id);
-  return (
-    <li>
-      <p className="small muted">
-        {new Date(created_at).toLocaleDateString()} · {judgments.length} of{" "}
-        {plural(wanted, "judgment")}
-      </p>
-      <ul>
-        {responses.map(({ id, content, is_cut }, place) => (
-          <li key={id}>
-            <b className="mono">{letterOf(place)}</b>
-            <span className="small faint mono">{stepOf(content, is_cut, props.samples)}</span>
-            <p className="plain clamped" dir="auto" title={content}>
-              <PlainText text={content} />
-              {is_cut && "…"}
-            </p>
-          </li>
-        ))}
-      </ul>
-      {judgments.length > 0 && (
-        <dl>
-          {judgments.map((given, place) => (
-            <div key={place}>
-              <dt className="clip">{nameOf(given)}</dt>
-              <dd>
-                {saidOf(given, ids).map(({ criterion, words }) => (
-                  <span key={criterion} className="mono">
-                    {criterion !== "" && <i>{criterion} </i>}
-                    {words}
-                  </span>
-                ))}
-                {given.comment !== "" && <q className="small">{given.comment}</q>}
-              </dd>
-            </div>
-          ))}
-        </dl>
-      )}
-    </li>
-  );
 }

@@ -1,0 +1,64 @@
+/** A comparison and how it was ranked: its responses, by whom and how. */
+import "./ranked-comparison.css";
+
+import type { RankedComparison, RankedResponse } from "@/api/types";
+import { PlainText } from "@/components/text/plain-text";
+import { plural } from "@/lib/format";
+
+import { letterOf, nameOf, saidOf } from "./ranking-words";
+
+interface RankedComparisonProps {
+  readonly comparison: RankedComparison;
+  /** What is known of a response besides its text, such as where it was sampled. */
+  readonly noteOf?: (response: RankedResponse) => string;
+  /** Whether responses are shown as far as they came, not their first two lines. */
+  readonly isWhole?: boolean;
+}
+
+/** The responses of a comparison by letter, and what each annotator said of them. */
+export function RankedComparisonCard({
+  comparison,
+  noteOf,
+  isWhole = false,
+}: RankedComparisonProps) {
+  const { responses, judgments, judgments_required: wanted, created_at } = comparison;
+  const ids = responses.map(({ id }) => id);
+  return (
+    <div className="ranked-comparison">
+      <p className="small muted">
+        {new Date(created_at).toLocaleDateString()} · {judgments.length} of{" "}
+        {plural(wanted, "judgment")}
+      </p>
+      <ul>
+        {responses.map((response, place) => (
+          <li key={response.id}>
+            <b className="mono">{letterOf(place)}</b>
+            {noteOf !== undefined && <span className="small faint mono">{noteOf(response)}</span>}
+            <p className={isWhole ? "plain" : "plain clamped"} dir="auto" title={response.content}>
+              <PlainText text={response.content} />
+              {response.is_cut && "…"}
+            </p>
+          </li>
+        ))}
+      </ul>
+      {judgments.length > 0 && (
+        <dl>
+          {judgments.map((given, place) => (
+            <div key={place}>
+              <dt className="clip">{nameOf(given)}</dt>
+              <dd>
+                {saidOf(given, ids).map(({ criterion, words }) => (
+                  <span key={criterion} className="mono">
+                    {criterion !== "" && <i>{criterion} </i>}
+                    {words}
+                  </span>
+                ))}
+                {given.comment !== "" && <q className="small">{given.comment}</q>}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </div>
+  );
+}

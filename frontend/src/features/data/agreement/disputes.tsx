@@ -1,0 +1,96 @@
+/** The comparisons about which annotators disagree most, each with its texts and who ranked it how. */
+import { useQuery } from "@tanstack/react-query";
+import { Fragment, useId, useState } from "react";
+
+import { rankedComparisonQuery } from "@/api/judgments";
+import type { Agreement } from "@/api/types";
+import { decimals } from "@/components/agreement/words";
+import { RankedComparisonCard } from "@/components/rankings/ranked-comparison";
+import { Loaded } from "@/components/states";
+import { Table } from "@/components/table";
+import { number, shortId } from "@/lib/format";
+
+/** How many are shown before somebody asks for all. */
+const FIRST = 10;
+
+export function Disputes({ projectId, found }: { projectId: string; found: Agreement }) {
+  const [isWhole, setWhole] = useState(false);
+  const { disputes } = found;
+  if (disputes.length === 0) return null;
+  return (
+    <section className="card disputes">
+      <h2 className="card-title">Comparisons with the least agreement</h2>
+      <p className="hint">Read these together: they show what the guidelines leave open.</p>
+      <Table
+        columns={[
+          "Prompt",
+          "Comparison id",
+          ["Responses", "num"],
+          ["Annotators", "num"],
+          ["Contradicted pairs", "num"],
+          ["Agreement", "num"],
+        ]}
+        items={isWhole ? disputes : disputes.slice(0, FIRST)}
+      >
+        {(one) => <DisputeRows key={one.comparison_id} projectId={projectId} dispute={one} />}
+      </Table>
+      {!isWhole && disputes.length > FIRST && (
+        <div className="more-disputes">
+          <button type="button" className="btn" onClick={() => setWhole(true)}>
+            Show all {disputes.length}
+          </button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+type Dispute = Agreement["disputes"][number];
+
+/** A row, and below it, once somebody asks, the comparison itself. */
+function DisputeRows({ projectId, dispute }: { projectId: string; dispute: Dispute }) {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  return (
+    <Fragment>
+      <tr>
+        <td className="text">
+          <button
+            type="button"
+            className="opens"
+            aria-expanded={isOpen}
+            aria-controls={isOpen ? id : undefined}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {dispute.prompt}
+          </button>
+        </td>
+        <td className="mono faint nowrap">{shortId(dispute.comparison_id)}</td>
+        <td className="num">{dispute.responses}</td>
+        <td className="num">{dispute.annotators}</td>
+        <td className="num nowrap">
+          {number(dispute.contradicted)} of {number(dispute.pairs)}
+        </td>
+        <td className="num">{decimals(dispute.agreement)}</td>
+      </tr>
+      {isOpen && (
+        <tr className="opened" id={id}>
+          <td colSpan={6}>
+            <Opened projectId={projectId} comparisonId={dispute.comparison_id} />
+          </td>
+        </tr>
+      )}
+    </Fragment>
+  );
+}
+
+function Opened({ projectId, comparisonId }: { projectId: string; comparisonId: string }) {
+  const query = useQuery(rankedComparisonQuery(projectId, comparisonId));
+  return (
+    <Loaded query={query} lines={3}>
+      {({ items }) =>
+        items.map((one) => <RankedComparisonCard key={one.id} comparison={one} isWhole />)
+      }
+    </Loaded>
+  );
+}
