@@ -97,7 +97,7 @@ def test_the_demo_goes_all_the_way_and_tells_the_api_every_number(
         summary = service.get(f"/runs/{report['run_ids'][part]}")["summary"]
         for name, value in told[-1]["values"].items():
             assert summary[name] == pytest.approx(value), name
-    (verdict,) = service.get(f"/verdicts?runs={report['run_ids']['policy']}")["items"]
+    (verdict,) = service.get("/verdicts", runs=report["run_ids"]["policy"])["items"]
     assert verdict["judged_by"] == "gold/reward"
     annotators = [user["name"] for user in service.pages("/users") if user["role"] == "annotator"]
     assert len(annotators) == report["annotators"]
