@@ -18,6 +18,7 @@ from tests.trainer.conftest import (
     Workshop,
     dpo_config,
     lines,
+    reward_model_config,
     series,
     sft_config,
 )
@@ -183,6 +184,36 @@ def test_rankings_of_ties_alone_are_refused(workshop: Workshop, tiny_model: Path
     assert (report["code"], report["cause"]) == (2, "data")
     assert "ranks one response above another" in report["message"]
     assert report["advice"]
+
+
+@pytest.mark.parametrize(
+    ("make_config", "judgment"),
+    [
+        (dpo_config, {"tiers": [["r0_0", "r0_1"]], "unranked": ["r0_2", "r0_3"]}),
+        (dpo_config, {"tiers": [], "unranked": [], "verdict": "all_bad"}),
+        (reward_model_config, {"tiers": [], "unranked": [], "verdict": "all_bad"}),
+    ],
+)
+def test_held_out_judgments_that_rank_nothing_are_told_as_no_pair(
+    workshop: Workshop, tiny_model: Path, make_config: Any, judgment: dict[str, Any]
+) -> None:
+    """Otherwise nobody could tell them from a snapshot that holds nothing out."""
+    run_dir = workshop.lay_out("run", make_config(tiny_model))
+    path = run_dir / "inputs" / "preferences.jsonl"
+    kept = [json.loads(line) for line in path.read_bytes().splitlines()]
+    path.write_text(
+        "".join(
+            json.dumps(record | (judgment if record["prompt_id"] == "p0" else {})) + "\n"
+            for record in kept
+            if record["split"] == "train" or record["prompt_id"] == "p0"
+        )
+    )
+
+    report = workshop.run_here(run_dir)
+
+    assert report["code"] == 0, report
+    assert series(run_dir, "eval/pairs") == {0: 0, 6: 0}
+    assert series(run_dir, "eval/accuracy") == series(run_dir, "eval/loss") == {}
 
 
 def test_a_reference_with_another_vocabulary_is_refused(

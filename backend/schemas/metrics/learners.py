@@ -20,7 +20,8 @@ HELDOUT_PAIRS = Metric(
     group=Group.EVALUATION,
     title="Held-out pairs",
     what="Strict pairs of the held-out split that were evaluated.",
-    healthy="Constant; with fewer than a few hundred, intervals are wide.",
+    healthy="Constant; with fewer than a few hundred, intervals are wide; at 0 no held-out "
+    "judgment ranks one response above another.",
     direction="none",
     is_evaluation=True,
 )

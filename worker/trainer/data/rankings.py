@@ -5,7 +5,7 @@ forward per response. Knows nothing of models.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transformers import PreTrainedTokenizerBase
 
@@ -41,6 +41,15 @@ class Ranking:
         return [first[i] for i in strict], [second[i] for i in strict]
 
 
+@dataclass(frozen=True)
+class Rankings:
+    """The rankings of both splits that can be used; `n_heldout`: all held-out judgments."""
+
+    train: list[Ranking]
+    heldout: list[Ranking]
+    n_heldout: int
+
+
 def read_rankings(
     run: Run,
     preferences: Reference,
@@ -49,7 +58,7 @@ def read_rankings(
     n_ids: int,
     system: str,
     max_tokens: int,
-) -> tuple[list[Ranking], list[Ranking]]:
+) -> Rankings:
     """The rankings of the train and of the held-out split that place at least two responses.
 
     `n_ids`: how many ids the model has. Raises DataError for a response that is longer than
@@ -71,24 +80,24 @@ def read_rankings(
             f"{sum(record.split == Split.TRAIN for record in records)})",
             f"Rank more comparisons, or freeze a snapshot with a lower {HELDOUT_FRACTION}.",
         )
-    return sides[Split.TRAIN], sides[Split.HELDOUT]
+    n_heldout = sum(record.split == Split.HELDOUT for record in records)
+    return Rankings(sides[Split.TRAIN], sides[Split.HELDOUT], n_heldout)
 
 
-def with_strict_pairs(
-    sides: tuple[list[Ranking], list[Ranking]],
-) -> tuple[list[Ranking], list[Ranking]]:
+def with_strict_pairs(rankings: Rankings) -> Rankings:
     """The rankings of both splits that place one response above another.
 
     Raises DataError if the train split has none.
     """
+    sides = (rankings.train, rankings.heldout)
     train_set, heldout = ([r for r in side if r.strict_pairs()[0]] for side in sides)
     if not train_set:
         raise DataError(
             "no ranking in the train split ranks one response above another (0 of "
-            f"{len(sides[0])}), so there is no pair to train on",
+            f"{len(rankings.train)}), so there is no pair to train on",
             "Rank more comparisons into at least two tiers, then freeze a new snapshot.",
         )
-    return train_set, heldout
+    return replace(rankings, train=train_set, heldout=heldout)
 
 
 def group_rankings(rankings: Sequence[Ranking], *, budget: int) -> list[list[int]]:

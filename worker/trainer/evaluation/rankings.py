@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from worker.trainer.data.rankings import Ranking
+from worker.trainer.data.rankings import Ranking, Rankings
 from worker.trainer.evaluation.with_interval import rate_with_interval
 
 
@@ -72,3 +72,11 @@ def heldout_metrics(scores: Sequence[Tensor], rankings: Sequence[Ranking]) -> di
             [one.n_pairs for one in with_pairs],
         )
     return values
+
+
+def uncounted_metrics(rankings: Rankings) -> dict[str, float]:
+    """What an evaluation tells where no held-out ranking can be used: of those there are, 0 pairs.
+
+    Nothing where nothing was held out.
+    """
+    return {"eval/pairs": 0.0} if rankings.n_heldout else {}

@@ -15,6 +15,7 @@ from backend.schemas.training import DpoConfig
 from worker.trainer import losses, precision, random_streams
 from worker.trainer.data.rankings import (
     Ranking,
+    Rankings,
     group_rankings,
     read_rankings,
     responses_of,
@@ -23,7 +24,13 @@ from worker.trainer.data.rankings import (
 )
 from worker.trainer.data.tokens import collate
 from worker.trainer.evaluation.heldout_loss import HeldoutLoss
-from worker.trainer.evaluation.rankings import RankingScores, heldout_metrics, judge, mean_of
+from worker.trainer.evaluation.rankings import (
+    RankingScores,
+    heldout_metrics,
+    judge,
+    mean_of,
+    uncounted_metrics,
+)
 from worker.trainer.loop import HELDOUT_LOSS, Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters, loading
 from worker.trainer.models.logprobs import action_logp
@@ -36,7 +43,8 @@ from worker.trainer.run import Run, give_freed_memory_back
 def train(run: Run, config: DpoConfig) -> None:
     """Run the whole method: data, model, reference, steps, evaluation, output."""
     tokenizer = load_tokenizer(config.model, config.template)
-    train_set, heldout = _read(run, config, tokenizer)
+    data = _read(run, config, tokenizer)
+    train_set, heldout = data.train, data.heldout
     causal = _load(run, config)
     reference = _load_reference(run, config) or causal
     batch_size, steps = batch_and_steps(config.optim, len(train_set))
@@ -89,7 +97,7 @@ def train(run: Run, config: DpoConfig) -> None:
     @torch.no_grad()
     def evaluate(step: int) -> dict[str, float]:
         if not heldout:
-            return {}
+            return uncounted_metrics(data)
         logp = logp_of(causal, heldout)
         each = zip(logp, heldout_ref_logp, heldout, strict=True)
         loss_N = [float(_loss([own], [ref], [one], config)) for own, ref, one in each]
@@ -146,10 +154,8 @@ def _loss(
     return torch.stack(total).sum()
 
 
-def _read(
-    run: Run, config: DpoConfig, tokenizer: PreTrainedTokenizerBase
-) -> tuple[list[Ranking], list[Ranking]]:
-    sides = read_rankings(
+def _read(run: Run, config: DpoConfig, tokenizer: PreTrainedTokenizerBase) -> Rankings:
+    rankings = read_rankings(
         run,
         config.preferences,
         tokenizer,
@@ -157,7 +163,7 @@ def _read(
         system=config.system,
         max_tokens=config.max_tokens,
     )
-    return with_strict_pairs(sides)
+    return with_strict_pairs(rankings)
 
 
 def _load(run: Run, config: DpoConfig) -> PreTrainedModel:

@@ -26,7 +26,13 @@ from worker.trainer.data.tokens import collate
 from worker.trainer.evaluation.calibration import calibration_curve, calibration_error, described
 from worker.trainer.evaluation.heldout_loss import HeldoutLoss
 from worker.trainer.evaluation.length_bias import length_bias
-from worker.trainer.evaluation.rankings import RankingScores, heldout_metrics, judge, mean_of
+from worker.trainer.evaluation.rankings import (
+    RankingScores,
+    heldout_metrics,
+    judge,
+    mean_of,
+    uncounted_metrics,
+)
 from worker.trainer.loop import HELDOUT_LOSS, Loop, batch_and_steps, descend, records_of_step
 from worker.trainer.models import adapters
 from worker.trainer.models.heads import RewardModel, new_reward_model, save_reward_model, score_all
@@ -39,7 +45,7 @@ from worker.trainer.run import Run
 def train(run: Run, config: RewardModelConfig) -> None:
     """Run the whole method: data, model, steps, evaluation, output."""
     tokenizer = load_tokenizer(config.model, config.template)
-    train_set, heldout = read_rankings(
+    data = read_rankings(
         run,
         config.preferences,
         tokenizer,
@@ -47,6 +53,7 @@ def train(run: Run, config: RewardModelConfig) -> None:
         system=config.system,
         max_tokens=config.max_tokens,
     )
+    train_set, heldout = data.train, data.heldout
     model = new_reward_model(run, config)
     batch_size, steps = batch_and_steps(config.optim, len(train_set))
     optimizer = Optimizer(adapters.trainable(model), config.optim, steps)
@@ -88,7 +95,7 @@ def train(run: Run, config: RewardModelConfig) -> None:
 
     def evaluate(step: int) -> dict[str, float]:
         if not heldout:
-            return {}
+            return uncounted_metrics(data)
         evaluated[:] = scores_of(heldout)
         flat = torch.cat(evaluated)
         each = zip(evaluated, heldout, strict=True)
