@@ -73,15 +73,15 @@ class Sides(NamedTuple):
 class Evidence:
     """Everything that the rules look at.
 
-    `curves`: the points of each metric by ascending step, without those that are not finite; of a
-    long one that each step measures, means of neighbouring steps. `beginnings`: the first points
-    of each curve of such means, one by one.
+    `curves`: the points of each metric by ascending step, without those that are not finite, so
+    that one of which none is finite is empty; of a long one that each step measures, means of
+    neighbouring steps. `beginnings`: the first points of each curve of such means, one by one.
     `is_over`: whether no more will come. `shipped_step`: that of the weights which the run left.
-    `resumes`: in the order of the attempts; they are told and never judged. `n_heldout`: prompts
-    on which a policy is evaluated; None = not known. `judges`: who judged what was attached,
-    as far as that was said, in the order in which it was. `sides`: those of the snapshot that an
-    evaluation is about; None = not known. `has_trained_on_it`: whether its model, or one that this
-    model began with, was trained on that snapshot.
+    `resumes`: in the order of the attempts; they are told and never judged. `n_heldout`: records
+    that the run's own data hold out, of a policy those prompts on which it is evaluated; None = not
+    known. `judges`: who judged what was attached, as far as that was said, in the order in which it
+    was. `sides`: those of the snapshot that an evaluation is about; None = not known. `learned`:
+    the snapshots that the model which the run began with, or one before it, was trained on.
     """
 
     config: Mapping[str, Any]
@@ -93,7 +93,30 @@ class Evidence:
     n_heldout: int | None = None
     judges: Sequence[Judge] = ()
     sides: Sides | None = None
-    has_trained_on_it: bool = False
+    learned: Container[str] = ()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the run itself has measured anything; what is attached to it says nothing."""
+        return any(not name.startswith("gold/") for name in self.curves)
+
+    def evaluated_at(self, prefix: str = "eval/") -> list[int]:
+        """The steps at which a set was evaluated, whatever that found: `eval/` are the run's own
+        records, `eval/NAME/` those of a named set.
+        """
+        of_set = (curve for name, curve in self.curves.items() if _is_of_set(name, prefix))
+        return sorted({point.step for curve in of_set for point in curve})
+
+    def is_evaluated(self, prefix: str = "eval/") -> bool:
+        """Whether a set was evaluated, even if no number of it is finite."""
+        return any(_is_of_set(name, prefix) for name in self.curves)
+
+    def newer_evaluation(self, metric: str) -> int | None:
+        """The step of the newest evaluation if it has no value of its metric, but an earlier one
+        has; else None.
+        """
+        curve, steps = self.curve(metric), self.evaluated_at(prefix_of(metric))
+        return steps[-1] if curve and steps and steps[-1] > curve[-1].step else None
 
     def curve(self, name: str) -> Sequence[Point]:
         """The points of a metric; empty where there is none."""
@@ -135,6 +158,15 @@ class Evidence:
     def trend_from_start(self, name: str) -> "Trend | None":
         """How a metric moved from its first point alone; None with too few points to say."""
         return trend_from_start(self.curve(name), self.beginning(name))
+
+
+def prefix_of(metric: str) -> str:
+    """What the metrics of the same set begin with: `eval/ood/` of `eval/ood/reward`."""
+    return f"{metric.rpartition('/')[0]}/"
+
+
+def _is_of_set(name: str, prefix: str) -> bool:
+    return name.startswith(prefix) and "/" not in name.removeprefix(prefix)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from functools import partial
 
 from backend.domain.verdict import calibration, divergence
 from backend.domain.verdict.evidence import Change, Estimate, Evidence, change, z_of_best
-from backend.domain.verdict.measured import LAST_PART, SHARES, Judged, gauge, not_measured
+from backend.domain.verdict.heldout import HeldOut
+from backend.domain.verdict.measured import LAST_PART, SHARES, Judged, gauge
 from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import (
-    EVALUATE_OFTEN,
-    HOLD_OUT,
     apart,
+    as_sentence,
     difference,
     output_sentence,
     percent,
@@ -22,7 +22,7 @@ from backend.domain.verdict.words import (
 )
 from backend.plural import plural
 from backend.schemas.metrics.verdicts import Gauge, Happening, Level, RunVerdict, Span
-from backend.schemas.vocabulary import HELDOUT_FRACTION, Method
+from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
 from intervals.interval import Z95
 
@@ -37,33 +37,49 @@ _LEAST_UNSURE = 0.05
 _LARGEST_GAP = 0.2
 # From here on a correlation of score and length is a strong one.
 _FOLLOWS_LENGTH = 0.5
-_NO_HELDOUT = f"No held-out records. {HOLD_OUT}."
-_RAISE = f"Raise {HELDOUT_FRACTION} when you freeze the snapshot"
-_FEW_HELDOUT = f"{_RAISE}: a single held-out prompt gives no interval."
-_TRAINING_ALONE = "The training loss alone cannot tell learning from memorizing."
-_NOT_FINITE = "the held-out loss is not finite"
-# Why an evaluation has no accuracy, by what is counted.
-_NO_ACCURACY = {
-    "pairs": "no held-out ranking places one response above another",
-    "steps": "no held-out step has a label other than .5",
-}
+# Why an evaluation may lack a number, beside what `HeldOut` knows.
+_LOSS_NOT_FINITE = "the held-out loss is not finite"
+_NO_TRAINING_PAIR = "in no step did a ranking place one response above another"
+_ALL_ALIKE = "within each held-out ranking all lengths or all scores are the same"
 
 
 def sft(evidence: Evidence) -> RunVerdict:
     """Supervised fine-tuning: does the held-out loss fall?"""
+    held_out = HeldOut(evidence)
     gauges = [
-        gauge(evidence, "eval/loss", missing=_missing(evidence, _NOT_FINITE)),
+        _heldout(held_out, "eval/loss", _LOSS_NOT_FINITE),
         _course(evidence, "loss"),
         _course(evidence, "grad_norm"),
     ]
     losses = _losses(evidence)
+    lost = evidence.newer_evaluation("eval/loss")
+    if lost is not None:
+        return _no_longer_finite(evidence, losses, lost, gauges)
     if len(losses) < 2:
-        return _undecided(evidence, "eval/loss", losses, gauges)
+        return _undecided(held_out, "eval/loss", losses, gauges)
     moved, best = change(losses[0], losses[-1]), min(losses, key=lambda one: one.value)
     kind, level, sentence = _told(losses, moved, divergence.training_rose(evidence))
     lowest = f"the lowest was {shown(best.value)} at step {best.step:,}"
     reason = f"It changed by {difference(moved)}; {lowest}. {_over(evidence, moved)}"
     return _verdict(evidence, kind, level, sentence, reason, "eval/loss", gauges, best)
+
+
+def _heldout(held_out: HeldOut, metric: str, why: str = "") -> Gauge:
+    """Gauge a held-out metric; `why`: why an evaluation may lack it."""
+    return gauge(held_out.evidence, metric, missing=held_out.missing(metric, why))
+
+
+def _no_longer_finite(
+    evidence: Evidence, losses: Sequence[Estimate], step: int, gauges: list[Gauge]
+) -> RunVerdict:
+    """Say that the newest evaluation, at this step, found a loss that is not finite."""
+    last, best = losses[-1], min(losses, key=lambda one: one.value)
+    sentence = (
+        f"The held-out loss was {shown(last.value)} nats per token at step {last.step:,} and is "
+        f"not finite at step {step:,}."
+    )
+    reason = f"The lowest was {shown(best.value)} at step {best.step:,}."
+    return _verdict(evidence, Kind.WORSE, "bad", sentence, reason, "eval/loss", gauges, best)
 
 
 def _losses(evidence: Evidence) -> list[Estimate]:
@@ -131,24 +147,27 @@ def _over(evidence: Evidence, moved: Change) -> str:
 
 def reward_model(evidence: Evidence) -> RunVerdict:
     """A reward model: does it rank held-out pairs as people do?"""
-    trained = evidence.trend("accuracy")
+    trained, held_out = evidence.trend("accuracy"), HeldOut(evidence, "pairs")
+    is_scored = "eval/loss" in evidence.curves
     gauges = [
-        _accuracy(evidence, "eval/accuracy", _NO_ACCURACY["pairs"]),
-        _course(evidence, "accuracy", scale=SHARES),
+        _accuracy(held_out, "eval/accuracy"),
+        _course(evidence, "accuracy", scale=SHARES, why=_NO_TRAINING_PAIR),
         gauge(
             evidence,
             "eval/calibration_error",
             healthy=_of(0, calibration.HEALTHY),
             scale=_of(0, 0.5),
             judged=partial(calibration.against_chance, evidence.last("eval/prompts")),
+            missing=held_out.missing("eval/calibration_error"),
         ),
         gauge(
             evidence,
             "eval/length_correlation",
             scale=_of(-1, 1),
             judged=partial(_against_length, evidence.last("eval/accuracy_shorter")),
+            missing=held_out.missing("eval/length_correlation", _ALL_ALIKE if is_scored else ""),
         ),
-        gauge(evidence, "eval/margin"),
+        _heldout(held_out, "eval/margin"),
     ]
     last = evidence.last("eval/accuracy")
     gap = 0.0 if trained is None or last is None else trained.after - last
@@ -158,7 +177,7 @@ def reward_model(evidence: Evidence) -> RunVerdict:
         else ""
     )
     is_overfitted = gap > _LARGEST_GAP and has_turned(_losses(evidence))
-    found = _ranks(evidence, gauges, "pairs", seen, is_overfitted=is_overfitted)
+    found = _ranks(held_out, gauges, seen, is_overfitted=is_overfitted)
     shorter = next(reversed(evidence.estimates("eval/accuracy_shorter")), None)
     if found.level != "good" or shorter is None or shorter.value >= _CHANCE:
         return found
@@ -167,9 +186,12 @@ def reward_model(evidence: Evidence) -> RunVerdict:
     return found.model_copy(update={"level": "warn", "sentence": sentence})
 
 
-def _course(evidence: Evidence, metric: str, *, scale: Span | None = None) -> Gauge:
-    """Gauge a metric of every step by the mean of its last part, for one step has few records."""
-    found = gauge(evidence, metric, scale=scale)
+def _course(evidence: Evidence, metric: str, *, scale: Span | None = None, why: str = "") -> Gauge:
+    """Gauge a metric of every step by the mean of its last part, for one step has few records.
+
+    `why`: why no step may have measured it.
+    """
+    found = gauge(evidence, metric, scale=scale, missing=_why_no_course(evidence, why))
     trend = evidence.trend_from_start(metric)
     if trend is None:
         return found
@@ -177,16 +199,25 @@ def _course(evidence: Evidence, metric: str, *, scale: Span | None = None) -> Ga
     return found.model_copy(update={"value": trend.after, "beside": beside})
 
 
+def _why_no_course(evidence: Evidence, why: str) -> str:
+    if not evidence.has_begun:
+        return ""
+    if "loss" in evidence.curves:
+        return as_sentence(why)
+    return "The run ended before its first step." if evidence.is_over else "No step has ended yet."
+
+
 def process_reward_model(evidence: Evidence) -> RunVerdict:
     """A process reward model: does it tell right steps from wrong ones?"""
+    held_out = HeldOut(evidence, "steps")
     gauges = [
-        _accuracy(evidence, "eval/accuracy", _NO_ACCURACY["steps"]),
-        _accuracy(evidence, "eval/accuracy_right", "no held-out step is labelled right"),
-        _accuracy(evidence, "eval/accuracy_wrong", "no held-out step is labelled wrong"),
-        gauge(evidence, "eval/loss", missing=_missing(evidence)),
+        _accuracy(held_out, "eval/accuracy"),
+        _accuracy(held_out, "eval/accuracy_right", "no held-out step is labelled right"),
+        _accuracy(held_out, "eval/accuracy_wrong", "no held-out step is labelled wrong"),
+        _heldout(held_out, "eval/loss"),
     ]
     wrong = evidence.last("eval/accuracy_wrong")
-    found = _ranks(evidence, gauges, "steps", "")
+    found = _ranks(held_out, gauges, "")
     if wrong is not None and wrong < _CHANCE and found.level == "good":
         sentence = f"The model finds only {percent(wrong)} of the wrong steps."
         # Its interval is that of the share that the first sentence names.
@@ -197,14 +228,15 @@ def process_reward_model(evidence: Evidence) -> RunVerdict:
 
 def dpo(evidence: Evidence) -> RunVerdict:
     """DPO: does the policy prefer the held-out winners, without making them less likely?"""
+    held_out = HeldOut(evidence, "pairs")
     gauges = [
-        _accuracy(evidence, "eval/accuracy", _NO_ACCURACY["pairs"]),
-        gauge(evidence, "eval/margin"),
-        gauge(evidence, "eval/chosen", judged=_likelier),
-        gauge(evidence, "eval/rejected"),
-        gauge(evidence, "eval/loss", missing=_missing(evidence, _NO_ACCURACY["pairs"])),
+        _accuracy(held_out, "eval/accuracy"),
+        _heldout(held_out, "eval/margin"),
+        gauge(evidence, "eval/chosen", judged=_likelier, missing=held_out.missing("eval/chosen")),
+        _heldout(held_out, "eval/rejected"),
+        _heldout(held_out, "eval/loss"),
     ]
-    found = _ranks(evidence, gauges, "pairs", "", is_overfitted=has_turned(_losses(evidence)))
+    found = _ranks(held_out, gauges, "", is_overfitted=has_turned(_losses(evidence)))
     chosen = evidence.last("eval/chosen")
     if chosen is None or chosen >= 0 or found.kind != Kind.ABOVE_CHANCE:
         return found
@@ -224,20 +256,16 @@ def has_turned(losses: Sequence[Estimate]) -> bool:
 
 
 def _ranks(
-    evidence: Evidence,
-    gauges: list[Gauge],
-    what: str,
-    seen: str,
-    *,
-    is_overfitted: bool = False,
+    held_out: HeldOut, gauges: list[Gauge], seen: str, *, is_overfitted: bool = False
 ) -> RunVerdict:
     """The verdict by the accuracy on held-out pairs or steps."""
+    evidence = held_out.evidence
     found = evidence.estimates("eval/accuracy")
     interval = found[-1].interval if found else None
     if interval is None:
-        return _undecided(evidence, "eval/accuracy", found, gauges, none_of=_NO_ACCURACY[what])
+        return _undecided(held_out, "eval/accuracy", found, gauges)
     last, best = found[-1], max(found, key=lambda one: one.value)
-    share = f"{percent(last.value)} of the held-out {what}"
+    share = f"{percent(last.value)} of the held-out {held_out.counted}"
     around = f"95 % interval {percent(interval.low)} to {percent(interval.high)}."
     rose = divergence.training_rose(evidence)
     level: Level
@@ -259,38 +287,16 @@ def _ranks(
     return _verdict(evidence, kind, level, sentence, reason, "eval/accuracy", gauges, best)
 
 
-def _accuracy(evidence: Evidence, metric: str, none_of: str) -> Gauge:
-    """Gauge a share of what was held out; `none_of`: why an evaluation may lack it."""
+def _accuracy(held_out: HeldOut, metric: str, why: str = "") -> Gauge:
+    """Gauge a share of what was held out; `why`: why an evaluation may lack it."""
     return gauge(
-        evidence,
+        held_out.evidence,
         metric,
         healthy=_BETTER_THAN_CHANCE,
         scale=SHARES,
         judged=_against_chance,
-        missing=_missing(evidence, none_of),
+        missing=held_out.missing(metric, why),
     )
-
-
-def _missing(evidence: Evidence, none_of: str = "") -> str:
-    """Say why a held-out metric has no value; `none_of`: why an evaluation may lack it."""
-    if _is_evaluated(evidence):
-        return f"{none_of[0].upper()}{none_of[1:]}." if none_of else ""
-    return _NO_HELDOUT if _holds_nothing_out(evidence) else not_measured(evidence)
-
-
-def _is_evaluated(evidence: Evidence) -> bool:
-    return any(name.startswith("eval/") for name in evidence.curves)
-
-
-def _holds_nothing_out(evidence: Evidence) -> bool:
-    """Whether the first step was measured and no evaluation before it, or none at the end.
-
-    What starts from a checkpoint has no first step, and may be evaluated first after many steps; a
-    run that has left its weights was evaluated after its last one, if on anything.
-    """
-    losses = evidence.beginning("loss")
-    is_due = len(losses) > 0 and (losses[0].step <= 1 or evidence.shipped_step is not None)
-    return is_due and not _is_evaluated(evidence)
 
 
 def _against_chance(found: Estimate) -> Judged:
@@ -323,33 +329,24 @@ def _overfitted(best: Estimate, rose: str) -> str:
 
 
 def _undecided(
-    evidence: Evidence,
-    metric: str,
-    found: Sequence[Estimate],
-    gauges: list[Gauge],
-    *,
-    none_of: str = "",
+    held_out: HeldOut, metric: str, found: Sequence[Estimate], gauges: list[Gauge]
 ) -> RunVerdict:
-    if not evidence.is_over:
-        sentence = "Too early to say." if evidence.curves else "Nothing was measured yet."
+    """Say why nothing is decided, and whether something may yet be."""
+    evidence = held_out.evidence
+    if not evidence.has_begun:
+        kind = Kind.UNJUDGED if evidence.is_over else Kind.WAITING
+        sentence = (
+            "Nothing was measured: the run ended before its first step."
+            if evidence.is_over
+            else "Nothing was measured yet."
+        )
+        return _verdict(evidence, kind, "none", sentence, "", None, gauges, None)
+    why, reason = held_out.why_undecided(metric, found)
+    if not why:
+        sentence = "Too early to say."
         return _verdict(evidence, Kind.WAITING, "none", sentence, "", None, gauges, None)
-    if not evidence.curves:
-        sentence = "Nothing was measured: the run ended before its first step."
-        return _verdict(evidence, Kind.UNJUDGED, "none", sentence, "", metric, gauges, None)
-    if found and metric == "eval/accuracy":
-        why, reason = "its held-out accuracy has no interval", _FEW_HELDOUT
-    elif found:
-        why, reason = "it was evaluated only once", EVALUATE_OFTEN
-    elif none_of and _is_evaluated(evidence):
-        why, reason = none_of, f"{_RAISE}."
-    elif _holds_nothing_out(evidence):
-        why, reason = "there were no held-out records", _TRAINING_ALONE
-    elif _is_evaluated(evidence):
-        why, reason = _NOT_FINITE, ""
-    else:
-        why, reason = "it was not evaluated", EVALUATE_OFTEN
     sentence = f"Nothing shows what the model learned: {why}."
-    return _verdict(evidence, Kind.UNJUDGED, "warn", sentence, reason, metric, gauges, None)
+    return _verdict(evidence, Kind.UNJUDGED, "warn", sentence, reason, None, gauges, None)
 
 
 def _verdict(

@@ -1,4 +1,8 @@
-"""Gauges of single measurements, with or without an interval, for methods without rules of many."""
+"""Gauges of single measurements, with or without an interval, for methods without rules of many.
+
+A gauge without a value says why: `missing` is what the caller knows of the metric, and goes before
+what is said of any.
+"""
 
 from collections.abc import Callable
 
@@ -12,19 +16,30 @@ LAST_PART = "last fifth of steps"
 # The scale of what is a share.
 SHARES = Span(low=0, high=1)
 
+NOT_FINITE = "None of its values is finite."
+NONE_SCORED = "No response could be scored."
+
 Judged = tuple[Level, str]
 
 
 def not_measured(evidence: Evidence) -> str:
-    """Say that a run has measured nothing, or has not yet."""
-    return "Nothing was measured." if evidence.is_over else "Nothing was measured yet."
+    """Say that a run has measured nothing, or not this, or has not yet."""
+    what = "It was not" if evidence.has_begun else "Nothing was"
+    return f"{what} measured{'' if evidence.is_over else ' yet'}."
 
 
 def not_scored(evidence: Evidence, prefix: str = "eval/") -> str:
     """Say why a set has no reward: it was not measured, or no response could be scored."""
     if f"{prefix}coverage" in evidence.curves:
-        return "No response could be scored."
+        return NONE_SCORED
     return not_measured(evidence)
+
+
+def why_missing(evidence: Evidence, metric: str, missing: str = "") -> str:
+    """Say why a metric has no value; `missing`: why it may not have been measured."""
+    if metric in evidence.curves:
+        return NOT_FINITE
+    return missing or not_measured(evidence)
 
 
 def gauge(
@@ -42,9 +57,12 @@ def gauge(
     """
     found = evidence.estimates(metric)
     if not found:
-        return Gauge(metric=metric, value=None, missing=missing)
+        return Gauge(metric=metric, value=None, missing=why_missing(evidence, metric, missing))
     first, last = found[0], found[-1]
     level, note = ("none", "") if judged is None else judged(last)
+    newer = evidence.newer_evaluation(metric) if metric.startswith("eval/") else None
+    if newer is not None:
+        level, note = "none", f"of step {last.step:,}: the evaluation at step {newer:,} has none"
     return Gauge(
         metric=metric,
         value=last.value,

@@ -6,6 +6,7 @@ Called by `backend.domain.verdict.judging`.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import Estimate, Evidence
 from backend.domain.verdict.measured import SHARES, Judged, gauge, not_measured, not_scored
 from backend.domain.verdict.proxy import learned
@@ -45,7 +46,9 @@ def evaluate(evidence: Evidence) -> RunVerdict:
             judged=_against_even,
             missing=_why_not_compared(evidence, prefix),
         ),
-        gauge(evidence, f"{prefix}pass@1", scale=SHARES),
+        gauge(
+            evidence, f"{prefix}pass@1", scale=SHARES, missing=_why_none_passed(evidence, prefix)
+        ),
         gauge(evidence, f"{prefix}length"),
         _cut(evidence, f"{prefix}truncated_fraction"),
     ]
@@ -81,7 +84,7 @@ def evaluate(evidence: Evidence) -> RunVerdict:
 
 def _without_reward(evidence: Evidence, prefix: str, gauges: list[Gauge]) -> RunVerdict:
     if f"{prefix}coverage" not in evidence.curves:
-        return _nothing(evidence, gauges)
+        return _nothing(evidence, "reward", gauges)
     return _verdict(Kind.UNJUDGED, "warn", not_scored(evidence, prefix), "", gauges)
 
 
@@ -121,7 +124,8 @@ def _seen(evidence: Evidence) -> str:
     if sides.n_heldout:
         n = sides.n_train + sides.n_heldout
         return f" on all {n:,} prompts, {sides.n_train:,} of them training prompts"
-    return " on training prompts" if evidence.has_trained_on_it else ""
+    is_learned = value_at(evidence.config, "prompts.id") in evidence.learned
+    return " on training prompts" if is_learned else ""
 
 
 def _why_not_compared(evidence: Evidence, prefix: str) -> str:
@@ -131,6 +135,13 @@ def _why_not_compared(evidence: Evidence, prefix: str) -> str:
     if evidence.curve(f"{prefix}reward"):
         return "No pair of responses could be scored."
     return not_scored(evidence, prefix)
+
+
+def _why_none_passed(evidence: Evidence, prefix: str) -> str:
+    """Say why nobody knows which responses passed; empty where the set was not evaluated."""
+    if not evidence.is_evaluated(prefix) or evidence.config.get("pass_reward") is not None:
+        return ""
+    return "Nothing says of every response whether it is correct: set `pass_reward`."
 
 
 def _closed(where: str) -> str:
@@ -170,7 +181,7 @@ def generate(evidence: Evidence) -> RunVerdict:
     ]
     cut = evidence.last("truncated_fraction")
     if cut is None:
-        return _nothing(evidence, gauges)
+        return _nothing(evidence, "share of cut responses", gauges)
     sentence = f"The token limit cut {percent(cut) if cut else 'none'} of the responses."
     if cut > _MOST_CUT:
         reason = "Annotators would rank incomplete responses: raise `rollout.max_new_tokens`."
@@ -178,9 +189,12 @@ def generate(evidence: Evidence) -> RunVerdict:
     return _verdict(Kind.MEASURED, "none", sentence, "", gauges)
 
 
-def _nothing(evidence: Evidence, gauges: list[Gauge]) -> RunVerdict:
+def _nothing(evidence: Evidence, what: str, gauges: list[Gauge]) -> RunVerdict:
+    """Say that a run has not measured what its verdict is of, or nothing at all."""
     kind = Kind.UNJUDGED if evidence.is_over else Kind.WAITING
     sentence = "The run measured nothing." if evidence.is_over else "Nothing was measured yet."
+    if evidence.has_begun:
+        sentence = f"The run has not measured its {what}{'' if evidence.is_over else ' yet'}."
     return _verdict(kind, "none", sentence, "", gauges)
 
 

@@ -115,6 +115,11 @@ def difference(found: Change) -> str:
     return f"{'+' if found.size >= 0 else ''}{amount(found)}"
 
 
+def as_sentence(clause: str) -> str:
+    """Make a sentence of a clause; nothing of nothing."""
+    return f"{clause[0].upper()}{clause[1:]}." if clause else ""
+
+
 def output_sentence(shipped_step: int | None, what: str = "") -> str:
     """Which weights the run left, and what those measured; empty if it left none."""
     if shipped_step is None:
@@ -126,6 +131,8 @@ def unscored_sentence(share: float) -> str:
     """Say that some responses of the newest evaluation have no reward; empty if all have one."""
     if share <= 0:
         return ""
+    if share == 1:
+        return "None of the responses last evaluated could be scored."
     return (
         f"The reward leaves out {percent(share)} of the responses last evaluated, which could not "
         "be scored."

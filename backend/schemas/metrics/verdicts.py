@@ -35,7 +35,9 @@ class Gauge(ApiAnswer):
     scale: Span | None = Field(None, description="From where to where to draw it.")
     level: Level = "none"
     note: str = Field("", description="What to say of the value.")
-    missing: str = Field("", description="Which setting would measure it.")
+    missing: str = Field(
+        "", description="Why there is no value, such as the setting that would measure it."
+    )
 
 
 class Happening(ApiAnswer):

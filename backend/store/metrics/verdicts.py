@@ -19,6 +19,7 @@ from backend.domain.verdict import gold, win_rate
 from backend.domain.verdict.evidence import Evidence, Point, Resume, Sides
 from backend.domain.verdict.judging import is_looked_at, judge
 from backend.domain.verdict.rule import PREFIXES
+from backend.schemas.methods import SAMPLERS
 from backend.schemas.metrics.curves import Series
 from backend.schemas.metrics.verdicts import RunVerdictAnswer
 from backend.schemas.references import DATA
@@ -52,7 +53,7 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
     resumes = _resumes(session, [run.id for run in rows if run.attempt > 1])
     n_heldout = _held_out(session, rows)
     sides = _sides(session, rows)
-    learners = _learners(session, rows)
+    learned = _learned(session, rows)
     said = judges.of_runs(session, [run.id for run in rows if win_rate.METRIC in run.summary])
 
     def evidence(run: Row[Any]) -> Evidence:
@@ -66,7 +67,7 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
             n_heldout=n_heldout.get(run.id),
             judges=said[run.id],
             sides=sides.get(run.id),
-            has_trained_on_it=value_at(run.config, "prompts.id") in learners.get(run.id, ()),
+            learned=learned.get(run.id, frozenset()),
         )
 
     return [
@@ -100,14 +101,21 @@ def unjudged(session: Session, beyond: int, *, limit: int) -> list[tuple[int, st
 
 
 def _held_out(session: Session, rows: Sequence[Row[Any]]) -> dict[str, int]:
-    """Count the prompts that each run that optimises a policy is evaluated on, by run."""
+    """Count the records that the data of each run that trains hold out, by run."""
     asked = {
-        run.id: (value_at(run.config, "prompts.id"), Split.HELDOUT)
+        run.id: (data, Split.HELDOUT)
         for run in rows
-        if run.method == Method.POLICY_GRADIENT
+        if run.method not in SAMPLERS
+        for data in _data(run.config)
     }
     found = snapshots.n_records(session, set(asked.values()))
     return {run_id: found[split] for run_id, split in asked.items() if split in found}
+
+
+def _data(config: Mapping[str, Any]) -> Iterator[str]:
+    """The snapshots that a run of this config learns from; one, for a method has one kind."""
+    found = (value_at(config, f"{name}.id") for name in DATA)
+    return (data for data in found if data is not None)
 
 
 def _sides(session: Session, rows: Sequence[Row[Any]]) -> dict[str, Sides]:
@@ -124,10 +132,15 @@ def _sides(session: Session, rows: Sequence[Row[Any]]) -> dict[str, Sides]:
     }
 
 
-def _learners(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, set[str]]:
-    """The snapshots that the models evaluated were trained on, by run, also before they began."""
+def _learned(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, set[str]]:
+    """The snapshots that the models of runs were trained on, also before they began, by run.
+
+    Of runs whose verdict asks for it: evaluations, and policies with named sets.
+    """
     models = {
-        run.id: value_at(run.config, "model.id") for run in rows if run.method == Method.EVALUATE
+        run.id: value_at(run.config, "model.id")
+        for run in rows
+        if run.method == Method.EVALUATE or run.config.get("evaluation_sets")
     }
     found: defaultdict[str, set[str]] = defaultdict(set)
     for _ in range(_MOST_ANCESTORS):
@@ -139,7 +152,7 @@ def _learners(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, set[st
         configs: dict[str, Mapping[str, Any]] = {one.id: one.config for one in pairs}
         for run_id, model in models.items():
             config = configs.get(str(model), {})
-            found[run_id] |= {value_at(config, f"{name}.id") for name in DATA} - {None}
+            found[run_id] |= set(_data(config))
             models[run_id] = value_at(config, "model.id")
     return found
 

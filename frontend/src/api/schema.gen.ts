@@ -983,7 +983,7 @@ export interface components {
             note: string;
             /**
              * Missing
-             * @description Which setting would measure it.
+             * @description Why there is no value, such as the setting that would measure it.
              * @default
              */
             missing: string;

@@ -358,6 +358,86 @@ def test_prompts_that_were_never_split_are_training_prompts_of_who_learned_them(
         assert sentence == "The mean reward on training prompts is 0.500."
 
 
+def _started(database: Database, seed: Seed, config: dict[str, Any]) -> str:
+    with database.write() as session:
+        new = NewRun(seed.project, seed.user, "a run", config["method"], config, schema_version=1)
+        return runs.create(session, new, at=AT).id
+
+
+@pytest.mark.parametrize(("kind", "is_known"), [("preferences", True), ("demonstrations", False)])
+def test_a_continued_run_is_known_to_hold_nothing_out_by_its_snapshot(
+    api: TestClient, database: Database, seed: Seed, kind: str, is_known: bool
+) -> None:
+    """The seed holds out two demonstrations and no preference."""
+    method = {"preferences": "dpo", "demonstrations": "sft"}[kind]
+    config = {"method": method, "model": {"id": seed.policy}, kind: {"id": f"snapshot_{kind}"}}
+    run_id = _started(database, seed, config)
+    with database.write() as session:
+        line = MetricLine(step=41, time=1.0, values={"loss": 0.5})
+        metrics.append(session, run_id, 1, [line], at=AT)
+
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+
+    assert (found["sentence"] == "Too early to say.") == (not is_known)
+    assert found["sentence"].endswith("there are no held-out records.") == is_known
+
+
+def test_a_loss_that_is_not_finite_is_known_to_have_been_measured(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    run_id = _started(database, seed, seed.sft())
+    values: dict[int, dict[str, float | None]] = {
+        0: {"eval/loss": None, "eval/prompts": 2.0},
+        1: {"loss": 0.5, "grad_norm": None},
+    }
+    with database.write() as session:
+        lines = [MetricLine(step=s, time=1.0, values=told) for s, told in values.items()]
+        metrics.append(session, run_id, 1, lines, at=AT)
+
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+
+    missing = [gauge["missing"] for gauge in found["gauges"]]
+    assert missing == ["None of its values is finite.", "", "None of its values is finite."]
+
+
+@pytest.mark.parametrize("has_learned", [False, True])
+def test_a_named_set_decides_unless_what_the_policy_began_with_has_learned_it(
+    api: TestClient, database: Database, seed: Seed, has_learned: bool
+) -> None:
+    before = _started(database, seed, seed.policy_gradient())
+    with database.write() as session:
+        session.execute(update(Snapshot).values(counts={"train": {"records": 8}}))
+        fresh = Snapshot(
+            id="snapshot_other", created_at=AT, project_id=seed.project, name="other",
+            kind="prompts", sha256="f" * 64, heldout_fraction=0, seed=0, filter={},
+            counts={"train": {"records": 8}},
+        )  # fmt: skip
+        session.add(fresh)
+        session.flush()
+        session.execute(update(Model).where(Model.id == seed.policy).values(run_id=before))
+    data = seed.prompts if has_learned else "snapshot_far"
+    sets = [{"name": "ood", "prompts": {"id": data}, "split": "all"}]
+    config = seed.policy_gradient(prompts={"id": "snapshot_other"}, evaluation_sets=sets)
+    run_id = _started(database, seed, config)
+    ends = {"": 0.0, "_low": -0.05, "_high": 0.05}
+    lines = [
+        MetricLine(
+            step=step,
+            time=1.0,
+            values={f"eval/ood/reward{end}": step / 10 + by for end, by in ends.items()}
+            | {"eval/ood/coverage": 1.0, "length/mean": 20.0},
+        )
+        for step in (0, 10)
+    ]
+    with database.write() as session:
+        metrics.append(session, run_id, 1, lines, at=AT)
+
+    (found,) = api.get("/verdicts", params={"runs": run_id}).json()["items"]
+
+    assert found["judged_by"] == (None if has_learned else "eval/ood/reward")
+    assert found["kind"] == ("unjudged" if has_learned else "improved")
+
+
 def test_a_run_with_very_many_curves_is_judged_by_those_that_rules_know(
     api: TestClient, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

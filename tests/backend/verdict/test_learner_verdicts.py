@@ -142,52 +142,6 @@ def test_what_is_missing_is_named_as_it_is() -> None:
     assert once.reason.startswith("Set `eval_every` to evaluate it more often.")
 
 
-LEARNERS = [Method.SFT, Method.REWARD_MODEL, Method.PROCESS_REWARD_MODEL, Method.DPO]
-
-
-@pytest.mark.parametrize("method", LEARNERS)
-def test_a_gauge_says_that_nothing_was_held_out_only_where_that_is_known(method: Method) -> None:
-    def told(steps: tuple[int, ...] = (), *, is_over: bool = False) -> set[str]:
-        curves = {"loss": [Point(step, 1.0) for step in steps]} if steps else {}
-        found = judge(method, Evidence({}, curves, is_over))
-        return {one.missing for one in found.gauges if one.missing}
-
-    assert told() == {"Nothing was measured yet."}
-    assert told(is_over=True) == {"Nothing was measured."}
-    # A run whose records are held out in part is evaluated before its first step.
-    (alone,) = told((1, 2))
-    assert alone.startswith(
-        "No held-out records. Set “Held out, %” (API: `heldout_fraction`) above 0"
-    )
-    # One that started from the checkpoint of step 40 may be evaluated later.
-    assert told((41, 42)) == {"Nothing was measured yet."}
-
-
-@pytest.mark.parametrize("method", LEARNERS)
-def test_a_continued_run_that_left_its_weights_unevaluated_held_nothing_out(method: Method) -> None:
-    curves = {"loss": [Point(41, 1.0), Point(42, 1.0)]}
-
-    def found(shipped_step: int | None) -> RunVerdict:
-        return judge(method, Evidence({}, curves, is_over=True, shipped_step=shipped_step))
-
-    assert found(42).sentence.endswith("there were no held-out records.")
-    # One that was ended before its next evaluation.
-    assert found(None).sentence.endswith("it was not evaluated.")
-
-
-def test_a_held_out_loss_that_is_not_finite_is_told_as_such() -> None:
-    found = verdict(Method.SFT, loss=[2.0, 1.0], eval__prompts=[9.0])
-
-    assert found.sentence.endswith("learned: the held-out loss is not finite.")
-    assert found.gauges[0].missing == "The held-out loss is not finite."
-
-
-def test_dpo_that_was_evaluated_on_ties_alone_says_why_it_has_no_loss() -> None:
-    found = verdict(Method.DPO, loss=[0.6], eval__prompts=[9.0])
-
-    assert found.gauges[-1].missing == ("No held-out ranking places one response above another.")
-
-
 def test_a_process_model_tells_which_steps_nobody_labelled() -> None:
     def missing(**curves: list[float]) -> dict[str, str]:
         found = verdict(Method.PROCESS_REWARD_MODEL, eval__loss=[0.6], loss=[0.6], **curves)
@@ -480,7 +434,9 @@ def test_a_held_out_set_decides_before_all_prompts_of_a_split_snapshot() -> None
 def test_test_prompts_that_were_never_split_are_as_good_as_held_out_unless_learned(
     has_trained: bool, level: str
 ) -> None:
-    evidence = Evidence({}, WON, is_over=True, sides=Sides(64, 0), has_trained_on_it=has_trained)
+    config = {"prompts": {"id": "snapshot_1"}}
+    learned = {"snapshot_1"} if has_trained else {"snapshot_2"}
+    evidence = Evidence(config, WON, is_over=True, sides=Sides(64, 0), learned=learned)
     found = judge(Method.EVALUATE, evidence)
     assert found.level == level
     assert ("on training prompts" in found.sentence) == has_trained

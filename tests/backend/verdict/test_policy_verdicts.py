@@ -168,7 +168,8 @@ def test_a_gauge_does_not_miss_held_out_prompts_that_the_snapshot_has() -> None:
     assert missing({}, 0) == "Nothing was measured yet."
     assert missing(HEALTHY, 0).startswith("No held-out prompts. Set “Held out, %”")
     # As of a clone that started from a checkpoint and is evaluated after more steps.
-    assert missing(HEALTHY, 20) == "Nothing was measured yet."
+    assert missing(HEALTHY, 20) == "It was not evaluated yet."
+    assert missing(HEALTHY, 20, is_over=True) == "It was not evaluated."
 
 
 def test_who_holds_prompts_out_is_not_told_to_do_so() -> None:

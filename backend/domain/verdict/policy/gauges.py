@@ -3,40 +3,41 @@
 from collections.abc import Sequence
 
 from backend.domain.dotted_path import value_at
-from backend.domain.verdict.evidence import (
-    Estimate,
-    Evidence,
-    Point,
-    Trend,
-    first_beyond,
+from backend.domain.verdict.evidence import Evidence, Point, Trend, first_beyond
+from backend.domain.verdict.measured import (
+    LAST_PART,
+    NONE_SCORED,
+    Judged,
+    not_measured,
+    why_missing,
 )
-from backend.domain.verdict.measured import LAST_PART, Judged, not_scored
 from backend.domain.verdict.policy.courses import STEADY, course
+from backend.domain.verdict.policy.deciding import Deciding
 from backend.domain.verdict.policy.signs import LEAST_ENTROPY, Signs
 from backend.domain.verdict.words import HOLD_OUT, as_set, percent, shown
 from backend.plural import plural
 from backend.schemas.metrics.verdicts import Gauge, Level, Span
-from backend.schemas.vocabulary import GROUPED_ESTIMATORS
+from backend.schemas.vocabulary import GREEDY_ESTIMATORS, GROUPED_ESTIMATORS
 
 _FEWEST_THAT_TEACH = 0.2
 # Of what it was at first: the policy tries little else any more.
 _MUCH_LESS = 0.25
 # Of the responses: what so many of them lack is no good sign, however steady it is.
 _MUCH_CUT = 0.05
-_NO_HELDOUT = f"No held-out prompts. {HOLD_OUT}."
+_FEWEST_STEPS = 5
 _TOO_FEW_STEPS = "Shown from five steps on."
+# What every step measures, whether or not a response of it counts.
+_OF_EVERY_STEP = "length/mean"
 
 
-def of(
-    signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_risen: bool
-) -> list[Gauge]:
+def of(signs: Signs, deciding: Deciding, *, has_risen: bool) -> list[Gauge]:
     """Gauge reward, distance, entropy, length, and how many prompts have responses that differ.
 
     `has_risen`: whether the last evaluation is clearly above the first.
     """
     evidence = signs.evidence
     return [
-        _reward(signs, evaluations, judge, has_risen=has_risen),
+        _reward(signs, deciding, has_risen=has_risen),
         _distance(evidence, signs),
         _entropy(evidence),
         _length(evidence, signs),
@@ -44,13 +45,15 @@ def of(
     ]
 
 
-def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_risen: bool) -> Gauge:
+def _reward(signs: Signs, deciding: Deciding, *, has_risen: bool) -> Gauge:
+    evaluations, judge = deciding.evaluations, deciding.metric
     if not evaluations:
-        return Gauge(metric=judge, value=None, missing=_why_no_reward(signs.evidence))
+        return Gauge(metric=judge, value=None, missing=_why_no_reward(deciding))
     last, best = evaluations[-1], max(evaluations, key=lambda one: one.value)
     lows = [one.value if one.low is None else one.low for one in evaluations]
     highs = [one.value if one.high is None else one.high for one in evaluations]
     below = best.value - last.value
+    newer = None if deciding.is_outside else signs.evidence.newer_evaluation(judge)
     is_best = below <= 0 and len(evaluations) > 1
     shipped = signs.evidence.shipped_step
     is_left = is_best and shipped is not None and shipped != last.step
@@ -65,30 +68,38 @@ def _reward(signs: Signs, evaluations: Sequence[Estimate], judge: str, *, has_ri
         note += ", not clearly above the first"
     if is_left:
         note += f"; the output is the model of step {shipped:,}"
+    if newer is not None:
+        of_step = f"of step {last.step:,}: no response could be scored at step {newer:,}"
+        note = "; ".join(filter(None, (note, of_step)))
+    is_good = is_best and has_risen and not by and not is_left and newer is None
     return Gauge(
         metric=judge,
         value=last.value,
         interval=last.interval,
-        beside=_of_prompts(signs.evidence, evaluations, judge),
+        beside=_of_prompts(deciding, is_newest=newer is None),
         scale=Span(low=min(lows), high=max(highs)),
-        level="good" if is_best and has_risen and not by and not is_left else "none",
+        level="good" if is_good else "none",
         note=note,
     )
 
 
-def _why_no_reward(evidence: Evidence) -> str:
-    is_evaluated = "eval/coverage" in evidence.curves
-    if evidence.curves and not (is_evaluated or evidence.n_heldout):
-        return _NO_HELDOUT
-    return not_scored(evidence)
+def _why_no_reward(deciding: Deciding) -> str:
+    evidence = deciding.evidence
+    if not evidence.has_begun:
+        return not_measured(evidence)
+    if deciding.is_evaluated:
+        return NONE_SCORED
+    if deciding.is_expected:
+        return "It was not evaluated." if evidence.is_over else "It was not evaluated yet."
+    known = "No held-out prompts" if evidence.n_heldout == 0 else "No held-out prompt was evaluated"
+    return f"{known}. {HOLD_OUT}."
 
 
-def _of_prompts(evidence: Evidence, evaluations: Sequence[Estimate], judge: str) -> str:
+def _of_prompts(deciding: Deciding, *, is_newest: bool) -> str:
     """Say on how many prompts the reward is measured, what it leaves out, what it was at first."""
-    is_heldout = judge.startswith("eval/")
-    n, unscored = evidence.n_heldout, evidence.unscored()
-    prompts = "" if n is None or not is_heldout else plural(n, "prompt")
-    missed = f"{percent(unscored)} unscored" if is_heldout and unscored > 0 else ""
+    evaluations, unscored = deciding.evaluations, deciding.unscored
+    prompts = "" if deciding.n_heldout is None else plural(deciding.n_heldout, "prompt")
+    missed = f"{percent(unscored)} unscored" if is_newest and unscored > 0 else ""
     was = f"was {shown(evaluations[0].value)}" if len(evaluations) > 1 else ""
     return ", ".join(filter(None, (prompts, missed, was)))
 
@@ -97,11 +108,7 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     exact = evidence.estimates("kl/exact")
     metric = "kl/exact" if exact else "kl/response"
     if signs.kl is None:
-        return Gauge(
-            metric=metric,
-            value=None,
-            missing=_why_no_distance(evidence),
-        )
+        return Gauge(metric=metric, value=None, missing=_why_no_distance(evidence))
     limit = signs.kl_limit
     since = None if limit is None else first_beyond(signs.kl_curve, limit)
     level: Level = "none" if limit is None else "good"
@@ -130,14 +137,38 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
 
 def _why_no_distance(evidence: Evidence) -> str:
     if value_at(evidence.config, "kl.coef") == 0:
-        return "kl.coef is 0, so only an evaluation on held-out prompts measures the KL."
-    return _TOO_FEW_STEPS
+        missing = "kl.coef is 0, so only an evaluation on held-out prompts measures the KL."
+        return why_missing(evidence, "kl/exact", missing)
+    return _why_no_course(evidence, "kl/response")
+
+
+def _why_no_course(evidence: Evidence, metric: str, counted: str = "response that counts") -> str:
+    """Say why a metric has no course; `counted`: what a step has to have for a value of it."""
+    n, n_steps = len(evidence.curve(metric)), len(evidence.curve(_OF_EVERY_STEP))
+    if not evidence.has_begun and evidence.is_over:
+        return why_missing(evidence, metric)
+    if max(n, n_steps) < _FEWEST_STEPS:
+        return _TOO_FEW_STEPS
+    if n > 0:
+        of_steps = "1 step has" if n == 1 else f"{n} steps have"
+        return f"Only {of_steps} a {counted}; shown from five on."
+    missing = f"No step has a {counted}; one counts if {_when_it_counts(evidence)}."
+    return why_missing(evidence, metric, missing)
+
+
+def _when_it_counts(evidence: Evidence) -> str:
+    """Say when a response counts, as far as the config bears on it."""
+    is_finite = "its reward is finite"
+    if evidence.config.get("estimator") in GREEDY_ESTIMATORS:
+        is_finite = "its reward and that of its greedy response are finite"
+    is_whole = " and the token limit has not cut it"
+    return is_finite + (is_whole if evidence.config.get("overlong") == "mask" else "")
 
 
 def _entropy(evidence: Evidence) -> Gauge:
     trend = evidence.trend_from_start("entropy")
     if trend is None:
-        return _not_yet("entropy")
+        return Gauge(metric="entropy", value=None, missing=_why_no_course(evidence, "entropy"))
     low = min(LEAST_ENTROPY, trend.before)
     high = trend.before + 1
     note = course(trend, _steps(evidence, "entropy"))
@@ -154,7 +185,8 @@ def _entropy(evidence: Evidence) -> Gauge:
 def _length(evidence: Evidence, signs: Signs) -> Gauge:
     trend, cut = signs.length, evidence.trend("truncated_fraction")
     if trend is None:
-        return _not_yet("length/mean")
+        missing = _why_no_course(evidence, _OF_EVERY_STEP)
+        return Gauge(metric=_OF_EVERY_STEP, value=None, missing=missing)
     limit = value_at(evidence.config, "rollout.max_new_tokens")
     high = min(2 * trend.before, float(limit)) if limit else 2 * trend.before
     note = course(trend, _steps(evidence, "length/mean"))
@@ -193,7 +225,7 @@ def _groups(evidence: Evidence) -> Gauge:
         missing = (
             "One response per prompt: set `rollout.samples_per_prompt` to 2 or more."
             if is_single
-            else _TOO_FEW_STEPS
+            else _why_no_course(evidence, metric, "prompt with two responses that count")
         )
         return Gauge(metric=metric, title=title, unit="%", value=None, missing=missing)
     teach = 1 - alike.after
@@ -218,7 +250,3 @@ def _taught(evidence: Evidence, teach: float, *, at_first: float) -> Judged:
     if teach < _FEWEST_THAT_TEACH:
         return "warn", "the others teach nothing: little is left to learn"
     return "none" if teach < at_first / 2 else "good", "the others teach nothing"
-
-
-def _not_yet(metric: str) -> Gauge:
-    return Gauge(metric=metric, value=None, missing=_TOO_FEW_STEPS)

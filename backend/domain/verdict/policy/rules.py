@@ -19,8 +19,8 @@ from backend.domain.verdict.evidence import (
     noise_of,
     z_of_best,
 )
-from backend.domain.verdict.gold import gold_metrics
 from backend.domain.verdict.policy import gauges, output
+from backend.domain.verdict.policy.deciding import Deciding
 from backend.domain.verdict.policy.signs import Signs
 from backend.domain.verdict.proxy import PROXY
 from backend.domain.verdict.rule import Rule
@@ -38,8 +38,6 @@ from backend.plural import plural
 from backend.schemas.metrics.verdicts import Happening, Level, RunVerdict
 from backend.schemas.vocabulary import VerdictKind as Kind
 
-HELD_OUT = "eval/reward"
-
 # A trend of the training reward, which every step moves by other prompts, has to be clear.
 _Z_TRAINING = 3.5
 _Z_TRAINING_FALL = 2.5
@@ -47,6 +45,8 @@ _Z_TRAINING_FALL = 2.5
 _MOST_UNSCORED = 0.05
 # A fall of less than this part of what was gained is no turn.
 _LEAST_FALL = 0.2
+_NOTHING_SHOWS = "Nothing in the run shows whether the policy got better"
+_TRAINING_ALONE = "The training reward alone cannot tell."
 
 
 def judge(evidence: Evidence) -> RunVerdict:
@@ -69,13 +69,6 @@ RULE = Rule(
 )
 
 
-def _called(metric: str) -> str:
-    """Name what the evaluations of a metric measure."""
-    if metric == HELD_OUT:
-        return "held-out reward"
-    return metric.removeprefix("gold/").replace("_", " ") + " measured outside the run"
-
-
 @dataclass(frozen=True)
 class _Told:
     kind: Kind
@@ -92,68 +85,37 @@ class _Policy:
         told = self._told()
         best = self.best if len(self.evaluations) > 1 else None
         shipped = output.output(self.evidence, self.evaluations, self.name)
+        unscored = self.deciding.unscored if self.evaluations else 0.0
+        caveats = (unscored_sentence(unscored), self.deciding.ended_early)
         return RunVerdict(
             kind=told.kind,
             level=told.level,
             sentence=told.sentence,
-            reason=" ".join(filter(None, (*told.reasons, *self._caveats, shipped))),
-            judged_by=self.judge if self.evaluations else None,
-            gauges=gauges.of(self.signs, self.evaluations, self.judge, has_risen=self._has_risen),
+            reason=" ".join(filter(None, (*told.reasons, *caveats, shipped))),
+            judged_by=self.deciding.metric if self.evaluations else None,
+            gauges=gauges.of(self.signs, self.deciding, has_risen=self._has_risen),
             best_step=None if best is None else best.step,
             shipped_step=self.evidence.shipped_step,
             happened=self._happened(),
         )
 
     @cached_property
-    def judge(self) -> str:
-        """The metric that decides: `gold/NAME` if it reaches what is judged."""
-        return next((name for name in self._outside if self._reaches_end(name)), HELD_OUT)
-
-    @cached_property
-    def _outside(self) -> list[str]:
-        curves = self.evidence.curves
-        return gold_metrics(name for name, curve in curves.items() if len(curve) > 1)
-
-    def _reaches_end(self, name: str) -> bool:
-        """Whether a metric has a value of the newest evaluated weights, or of those shipped."""
-        heldout, curve = self.evidence.curve(HELD_OUT), self.evidence.curve(name)
-        if len(heldout) < 2 or curve[-1].step >= heldout[-1].step:
-            return True
-        return any(step == self.evidence.shipped_step for step, _ in curve)
+    def deciding(self) -> Deciding:
+        """The reward that decides."""
+        return Deciding(self.evidence)
 
     @property
-    def _caveats(self) -> tuple[str, str]:
-        """What limits the evaluations that decide."""
-        return unscored_sentence(self._unscored), self._outside_early
-
-    @property
-    def _unscored(self) -> float:
-        """The share of the responses that the reward which decides leaves out."""
-        return self.evidence.unscored() if self.judge == HELD_OUT else 0.0
-
-    @property
-    def _outside_early(self) -> str:
-        """Say that `gold/NAME` ended too early to decide; empty if it decides."""
-        if self.judge != HELD_OUT or not self._outside:
-            return ""
-        end = self.evidence.curve(self._outside[0])[-1].step
-        return (
-            f"The {_called(self._outside[0])} is known only up to step {end:,}, so the held-out "
-            "reward decides."
-        )
-
-    @cached_property
     def evaluations(self) -> list[Estimate]:
-        return self.evidence.estimates(self.judge)
-
-    @cached_property
-    def signs(self) -> Signs:
-        return Signs(self.evidence)
+        return self.deciding.evaluations
 
     @property
     def name(self) -> str:
         """The name of what the evaluations that decide measure."""
-        return _called(self.judge)
+        return self.deciding.name
+
+    @cached_property
+    def signs(self) -> Signs:
+        return Signs(self.evidence)
 
     @cached_property
     def best(self) -> Estimate:
@@ -230,25 +192,25 @@ class _Policy:
     def _unjudged(self) -> _Told:
         if self.signs.collapse:
             return self._collapsed()
-        if not self.evidence.curves:
+        if not self.evidence.has_begun:
             return self._unmeasured()
-        is_evaluated = "eval/coverage" in self.evidence.curves
-        if self.evidence.n_heldout and not (is_evaluated or self.evidence.is_over):
+        deciding = self.deciding
+        if deciding.is_expected and not (deciding.is_evaluated or self.evidence.is_over):
             return _Told(Kind.WAITING, "none", "Too early to say: no evaluation so far.")
         why, advice = self._not_evaluated
         return _Told(
             Kind.UNJUDGED,
             "warn",
-            f"Nothing in the run shows whether the policy got better: {why}.",
-            ("The training reward alone cannot tell.", advice),
+            f"{_NOTHING_SHOWS}: {why}.",
+            (_TRAINING_ALONE, advice),
         )
 
     @property
     def _not_evaluated(self) -> tuple[str, str]:
         """Why there is no evaluation that could decide, and what to do."""
-        if "eval/coverage" in self.evidence.curves:
-            return "no response to a held-out prompt could be scored", ""
-        if self.evidence.n_heldout:
+        if self.deciding.is_evaluated:
+            return f"no response to {self.deciding.responses} could be scored", ""
+        if self.deciding.is_expected:
             return "it was not evaluated", EVALUATE_OFTEN
         return "no held-out prompt was evaluated", f"{HOLD_OUT}."
 
@@ -262,14 +224,16 @@ class _Policy:
     def _too_early(self) -> _Told:
         if self.signs.collapse:
             return self._collapsed()
+        n = len(self.evidence.evaluated_at(self.deciding.prefix))
+        scored = f"only one of {plural(n, 'evaluation')}"
         if not self.evidence.is_over:
-            return _Told(Kind.WAITING, "none", "Too early to say: one evaluation so far.")
-        return _Told(
-            Kind.UNJUDGED,
-            "warn",
-            "Nothing in the run shows whether the policy got better: it was evaluated only once.",
-            (EVALUATE_OFTEN,),
-        )
+            so_far = "one evaluation so far" if n < 2 else f"{scored} so far could be scored"
+            return _Told(Kind.WAITING, "none", f"Too early to say: {so_far}.")
+        if n < 2:
+            sentence = f"{_NOTHING_SHOWS}: it was evaluated only once."
+            return _Told(Kind.UNJUDGED, "warn", sentence, (EVALUATE_OFTEN,))
+        sentence = f"{_NOTHING_SHOWS}: {scored} could be scored."
+        return _Told(Kind.UNJUDGED, "warn", sentence, (_TRAINING_ALONE,))
 
     def _turned(self) -> _Told:
         first, last = self.evaluations[0], self.evaluations[-1]
@@ -321,8 +285,11 @@ class _Policy:
             return Kind.IMPROVED, "warn", f"{rose}, but the policy is far from its reference.", ""
         if collapse:
             return Kind.IMPROVED, "warn", f"{rose}, but {collapse}.", collapse
-        if self._unscored > _MOST_UNSCORED:
-            but = f"{percent(self._unscored)} of the responses could not be scored"
+        unscored = self.deciding.unscored
+        if unscored > _MOST_UNSCORED:
+            but = f"{percent(unscored)} of the responses could not be scored"
+            if unscored == 1:
+                but = "none of the responses last evaluated could be scored"
             return Kind.IMPROVED, "warn", f"{rose}, but {but}.", ""
         return Kind.IMPROVED, "good", f"{rose}{self._but_output}.", ""
 
@@ -344,20 +311,20 @@ class _Policy:
         """What is known of the interval of a rise."""
         if self.evaluations[0].error is None or self.evaluations[-1].error is None:
             return "The interval comes from the differences between neighbouring evaluations"
-        if self.judge != HELD_OUT:
+        if self.deciding.is_outside:
             return (
                 "The interval was attached from outside; Podium does not know which prompts and "
                 "samples it covers"
             )
-        n = self.evidence.n_heldout
+        n = self.deciding.n_heldout
         prompts = "prompts" if n is None else plural(n, "held-out prompt")
-        scored = "the scored responses to " if self._unscored > 0 else ""
+        scored = "the scored responses to " if self.deciding.unscored > 0 else ""
         return f"The interval is over {scored}{prompts}"
 
     @property
     def _is_proxy(self) -> bool:
         """Whether the reward model that trains the policy is also its judge."""
-        return self.judge == HELD_OUT and self.signs.is_learned
+        return self.signs.is_learned and not self.deciding.is_outside
 
     def _flat(self) -> _Told:
         first, last = self.evaluations[0], self.evaluations[-1]
@@ -397,7 +364,7 @@ class _Policy:
         found = self.signs.happened()
         if len(self.evaluations) > 1:
             is_shipped = self.best.step == self.evidence.shipped_step
-            by = self.signs.doubtful(self.judge)
+            by = self.signs.doubtful(self.deciding.metric)
             text = f"Best {self.name}{by}: {with_interval(self.best)}" + (
                 "; its weights are the output" if is_shipped else ""
             )

@@ -11,7 +11,7 @@ from functools import cached_property
 from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import Evidence, Point, Trend, first_beyond, quietened
 from backend.domain.verdict.proxy import learned
-from backend.domain.verdict.words import as_set, percent, shown
+from backend.domain.verdict.words import as_sentence, as_set, percent, shown
 from backend.schemas.metrics.verdicts import Happening
 
 # Nats per token: below, nearly every token is certain.
@@ -37,7 +37,7 @@ class Signs:
     def sentences(self, *, besides: str = "") -> list[str]:
         """Every sign as a sentence, without the one that was told already."""
         found = [*self.collapse, *([self.inflation] if self.inflation else []), *self._distance]
-        return [f"{text[0].upper()}{text[1:]}." for text in found if text != besides]
+        return [as_sentence(text) for text in found if text != besides]
 
     @cached_property
     def is_learned(self) -> bool:
