@@ -4,6 +4,7 @@ import json
 from functools import lru_cache
 
 from backend.domain.presets.registry import presets
+from backend.domain.verdict.gold import headlines
 from backend.routes import api_router
 from backend.schemas.methods import METHODS, MethodSpec
 from backend.schemas.metrics.registry import metrics_of
@@ -46,5 +47,6 @@ def _method(method: Method, spec: MethodSpec) -> MethodAnswer:
             )
             for step in spec.next_steps
         ],
+        headlines=headlines(method),
         metrics=list(metrics_of(method)),
     )

@@ -49,6 +49,10 @@ class MethodAnswer(ApiAnswer):
     references: dict[str, str]
     result: ModelKind | Records = Field(description="What a run leaves: such a model or records.")
     next_steps: list[NextStepAnswer]
+    headlines: list[str] = Field(
+        description="The metrics that stand for a run in a list, the best first: evaluations, then "
+        "what it trains on. What was attached as `gold/NAME` goes before them."
+    )
     metrics: list[Metric] = Field(
         description="What its runs report, in the order in which charts are shown."
     )

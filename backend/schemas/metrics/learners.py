@@ -67,6 +67,7 @@ SFT = (
         healthy="Falls quickly at first, then slowly.",
         direction="lower",
         is_key=True,
+        is_training=True,
     ),
 )
 
@@ -210,6 +211,7 @@ REWARD_MODEL = (
         unit="share",
         healthy="Rises with `eval/accuracy`; far above it, the model overfits.",
         is_key=True,
+        is_training=True,
     ),
     Metric(
         name="margin",
@@ -242,6 +244,7 @@ REWARD_MODEL = (
         healthy="Falls from about .69 with `loss: pairwise`.",
         direction="lower",
         is_key=True,
+        is_training=True,
     ),
 )
 
@@ -312,6 +315,7 @@ PROCESS_REWARD_MODEL = (
         unit="share",
         healthy="Rises with `eval/accuracy`; far above it, the model overfits.",
         is_key=True,
+        is_training=True,
     ),
     Metric(
         name="loss",
@@ -322,6 +326,7 @@ PROCESS_REWARD_MODEL = (
         healthy="Falls from about .69.",
         direction="lower",
         is_key=True,
+        is_training=True,
     ),
 )
 
@@ -394,6 +399,7 @@ DPO = (
         unit="share",
         healthy="Rises with `eval/accuracy`; far above it, the model overfits.",
         is_key=True,
+        is_training=True,
     ),
     Metric(
         name="dpo/margin",
@@ -430,6 +436,7 @@ DPO = (
         healthy="Falls from about .69 with `loss: sigmoid`.",
         direction="lower",
         is_key=True,
+        is_training=True,
     ),
 )
 

@@ -66,6 +66,9 @@ class Metric(ApiAnswer):
         "is as for the measure.",
     )
     is_key: bool = Field(False, description="Whether its chart comes before all folded ones.")
+    is_training: bool = Field(
+        False, description="Whether it says how well a run does on what it trains on."
+    )
     is_evaluation: bool = Field(
         False, description="Measured at single steps: drawn as markers and never smoothed."
     )

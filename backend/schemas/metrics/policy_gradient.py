@@ -107,6 +107,7 @@ _REWARD = (
         what="Mean reward of the responses of the step, after normalization and clip.",
         healthy="Rises with `eval/reward`; if it rises alone, the reward is over-optimized.",
         is_key=True,
+        is_training=True,
     ),
     Metric(
         name="group/zero_std_fraction",

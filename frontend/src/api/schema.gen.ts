@@ -2010,6 +2010,11 @@ export interface components {
             /** Next Steps */
             next_steps: components["schemas"]["NextStepAnswer"][];
             /**
+             * Headlines
+             * @description The metrics that stand for a run in a list, the best first: evaluations, then what it trains on. What was attached as `gold/NAME` goes before them.
+             */
+            headlines: string[];
+            /**
              * Metrics
              * @description What its runs report, in the order in which charts are shown.
              */
@@ -2071,6 +2076,12 @@ export interface components {
              * @default false
              */
             is_key: boolean;
+            /**
+             * Is Training
+             * @description Whether it says how well a run does on what it trains on.
+             * @default false
+             */
+            is_training: boolean;
             /**
              * Is Evaluation
              * @description Measured at single steps: drawn as markers and never smoothed.

@@ -166,6 +166,21 @@ def test_methods_say_what_their_metrics_mean(api: TestClient) -> None:
     assert kl["unit"] == "nats per response"
 
 
+def test_methods_say_which_metrics_stand_for_a_run(api: TestClient) -> None:
+    """Evaluations before what a run trains on; the loss of a policy says nothing."""
+    methods = {method["method"]: method for method in api.get("/methods").json()["methods"]}
+
+    assert {name: method["headlines"] for name, method in methods.items()} == {
+        "sft": ["eval/loss", "loss"],
+        "reward_model": ["eval/accuracy", "eval/loss", "accuracy", "loss"],
+        "process_reward_model": ["eval/accuracy", "eval/loss", "accuracy", "loss"],
+        "dpo": ["eval/accuracy", "eval/loss", "dpo/accuracy", "loss"],
+        "policy_gradient": ["eval/reward", "reward/mean"],
+        "generate": [],
+        "evaluate": ["eval/win_rate", "eval/reward"],
+    }
+
+
 def test_a_run_says_how_much_it_has_left(api: TestClient, seed: Seed, database: Database) -> None:
     run_id, other = (api.post("/runs", json=seed.body(seed.sft())).json()["id"] for _ in range(2))
     files = [OutputFile("a", f"{run_id}/a", "e" * 64, 3_000_000_000), OutputFile("b", "b", "f", 5)]

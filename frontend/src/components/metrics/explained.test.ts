@@ -12,6 +12,7 @@ const metric = (name: string, more: Partial<Metric> = {}): Metric => ({
   unit: "",
   group: "Reward",
   is_key: false,
+  is_training: false,
   is_evaluation: false,
   has_interval: false,
   ...more,

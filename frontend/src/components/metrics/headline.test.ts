@@ -1,9 +1,29 @@
 import { describe, expect, it } from "vitest";
 
-import type { Run } from "@/api/types";
+import type { Metric, Run } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 
-import { candidates, curvesAsked, headlineOf, madeBy, trendRange } from "./headline";
+import { candidates, curvesAsked, headlineOf, headlinesOf, madeBy, trendRange } from "./headline";
+
+const metric = (name: string, title: string): Metric => ({
+  ...{ name, title, group: "Evaluation", what: "", unit: "", healthy: "", direction: null },
+  ...{ is_key: false, is_training: !name.startsWith("eval/"), has_interval: false },
+  is_evaluation: name.startsWith("eval/"),
+});
+const method = (name: Run["method"], ...metrics: Metric[]) => ({
+  method: name,
+  headlines: metrics.map((one) => one.name),
+  metrics: [metric("grad_norm", "Gradient norm"), ...metrics.toReversed()],
+});
+const headlines = headlinesOf([
+  method("sft", metric("eval/loss", "Held-out loss"), metric("loss", "Training loss")),
+  method("evaluate", metric("eval/win_rate", "Win rate"), metric("eval/reward", "Reward")),
+  method(
+    "policy_gradient",
+    metric("eval/reward", "Held-out reward"),
+    metric("reward/mean", "Training reward"),
+  ),
+]);
 
 const run = (method: Run["method"], ...names: string[]) => ({
   method,
@@ -17,7 +37,7 @@ const curve = (values: number[], first = 0): Curve => ({
 const curves = (known: Record<string, number[]>) =>
   new Map(Object.entries(known).map(([name, values]) => [name, curve(values)]));
 const title = (one: ReturnType<typeof run>, known: Record<string, number[]>) =>
-  headlineOf(one, curves(known))?.title;
+  headlineOf(one, curves(known), headlines)?.title;
 
 describe("the metric that stands for a run", () => {
   it("is an evaluation, also a sole one, else that of training, and says which", () => {
@@ -36,7 +56,7 @@ describe("the metric that stands for a run", () => {
   it("is gold where that was attached, as for the verdict: with two values before held-out", () => {
     const gold = ["gold/safety", "gold/win_rate", "gold/win_rate_low", "gold/win_rate_high"];
     const policy = run("policy_gradient", "reward/mean", "eval/reward", ...gold);
-    expect(candidates(policy).slice(0, 3)).toEqual([
+    expect(candidates(policy, headlines).slice(0, 3)).toEqual([
       ...["gold/win_rate", "gold/safety", "eval/reward"],
     ]);
     const heldOut = { "eval/reward": [1, 2] };
@@ -52,17 +72,27 @@ describe("the metric that stands for a run", () => {
     const policy = { method: "policy_gradient", summary } as const;
     const known = { "gold/reward": curve([1, 0.5]), "gold/reward_low": curve([0.75, 0.25]) };
     const interval = (low: Curve) =>
-      headlineOf(policy, new Map(Object.entries({ ...known, "gold/reward_low": low })))?.interval;
+      headlineOf(policy, new Map(Object.entries({ ...known, "gold/reward_low": low })), headlines)
+        ?.interval;
     expect(interval(known["gold/reward_low"])).toEqual({ low: 0.25, high: 0.75 });
     expect(interval(curve([0.25]))).toBeNull();
-    expect(curvesAsked(policy)).toEqual(Object.keys(summary));
+    expect(curvesAsked(policy, headlines)).toEqual(Object.keys(summary));
   });
   it("is the held-out one until its curve is known", () => {
     expect(title(run("policy_gradient", "reward/mean", "eval/reward"), {})).toBe("held-out reward");
   });
-  it("is never the loss of a policy", () => {
-    expect(candidates(run("policy_gradient", "loss", "grad_norm"))).toEqual([]);
-    expect(candidates(run("sft", "loss"))).toEqual(["loss"]);
+  it("is one that the service names for the method, in its order", () => {
+    const all = ["loss", "reward/mean", "grad_norm", "eval/reward", "eval/win_rate"] as const;
+    const of = (name: Run["method"]) => candidates(run(name, ...all), headlines);
+    expect(of("policy_gradient")).toEqual(["eval/reward", "reward/mean"]);
+    expect(of("evaluate")).toEqual(["eval/win_rate", "eval/reward"]);
+    expect(of("sft")).toEqual(["loss"]);
+    expect(of("generate")).toEqual([]);
+  });
+  it("is what was attached until the service has answered", () => {
+    const policy = run("policy_gradient", "reward/mean", "gold/reward");
+    expect(candidates(policy, new Map())).toEqual(["gold/reward"]);
+    expect(headlineOf(run("sft", "loss"), new Map(), new Map())).toBeNull();
   });
   it("is of an evaluation what it measured, once", () => {
     const evaluation = run("evaluate", "eval/reward", "eval/win_rate");
@@ -77,6 +107,7 @@ describe("the trend of a run", () => {
     const found = headlineOf(
       { method: "policy_gradient", summary },
       curves({ "eval/reward": values, "eval/reward_low": values }),
+      headlines,
     );
     return found === null ? null : trendRange(found);
   };

@@ -1,27 +1,25 @@
 /** The one metric that stands for a run in a list; pure. */
-import type { Run } from "@/api/types";
+import type { Method, Metric, Run } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
-import { bytes, plural } from "@/lib/format";
+import { MODEL_KIND_NAMES } from "@/components/text/names";
+import { bytes, lowerFirst, plural } from "@/lib/format";
 
 import { goldOf, goldTitle } from "./gold";
 
 type Column = readonly (number | null)[];
 
-/** What people call the metrics that can stand for a run. */
-const NAMES: Readonly<Record<string, string>> = {
-  "eval/win_rate": "win rate",
-  "eval/reward": "held-out reward",
-  "eval/accuracy": "held-out accuracy",
-  "eval/loss": "held-out loss",
-  "reward/mean": "training reward",
-  accuracy: "training accuracy",
-  "dpo/accuracy": "training accuracy",
-  loss: "training loss",
-};
+/** By method, what the service says of the metrics that can stand for its runs, best first. */
+export type Headlines = ReadonlyMap<string, readonly Metric[]>;
 
-/** Evaluations lead: what a run is trained on rises also where it gets worse. */
-const HELD_OUT = ["eval/win_rate", "eval/reward", "eval/accuracy", "eval/loss"];
-const TRAINING = ["reward/mean", "accuracy", "dpo/accuracy", "loss"];
+export const headlinesOf = (
+  methods: readonly Pick<Method, "method" | "headlines" | "metrics">[],
+): Headlines =>
+  new Map(
+    methods.map(({ method, headlines, metrics }) => [
+      method,
+      headlines.flatMap((name) => metrics.filter((metric) => metric.name === name)),
+    ]),
+  );
 
 /** A run may have hundreds; the verdict is by the first with a course. */
 const MOST_GOLD = 4;
@@ -43,21 +41,29 @@ export interface Headline {
   readonly interval: Interval | null;
 }
 
-/** Evaluations that may stand for the run; the verdict also asks that gold reaches the end. */
-const evaluationsOf = ({ summary }: Pick<Run, "summary">): string[] => [
-  ...goldOf(Object.keys(summary)).slice(0, MOST_GOLD),
-  ...HELD_OUT.filter((name) => name in summary),
+type Told = Pick<Run, "method" | "summary">;
+
+const attached = ({ summary }: Told): string[] => goldOf(Object.keys(summary)).slice(0, MOST_GOLD);
+
+/** The metrics of its method that the run has. */
+const own = ({ method, summary }: Told, headlines: Headlines): readonly Metric[] =>
+  (headlines.get(method) ?? []).filter(({ name }) => name in summary);
+
+/** Metrics that may stand for the run, best first. */
+export const candidates = (run: Told, headlines: Headlines): string[] => [
+  ...attached(run),
+  ...own(run, headlines).map(({ name }) => name),
 ];
 
-/** Metrics that may stand for the run, best first. A policy's loss says nothing: it is near 0. */
-export function candidates(run: Pick<Run, "method" | "summary">): string[] {
-  const training = TRAINING.filter((name) => name !== "loss" || run.method !== "policy_gradient");
-  return [...evaluationsOf(run), ...training.filter((name) => name in run.summary)];
-}
+/** Evaluations that may stand for the run; the verdict also asks that gold reaches the end. */
+const evaluationsOf = (run: Told, headlines: Headlines): string[] => [
+  ...attached(run),
+  ...own(run, headlines).flatMap((metric) => (metric.is_evaluation ? [metric.name] : [])),
+];
 
 /** The curves that tell which candidate it is, and how certain its newest value. */
-export const curvesAsked = (run: Pick<Run, "method" | "summary">): string[] =>
-  candidates(run).flatMap((name) => [
+export const curvesAsked = (run: Told, headlines: Headlines): string[] =>
+  candidates(run, headlines).flatMap((name) => [
     name,
     ...[`${name}_low`, `${name}_high`].filter((end) => end in run.summary),
   ]);
@@ -67,26 +73,26 @@ export const curvesAsked = (run: Pick<Run, "method" | "summary">): string[] =>
  * curve is known, the first by name.
  */
 export function headlineOf(
-  run: Pick<Run, "method" | "summary">,
+  run: Told,
   curves: ReadonlyMap<string, Curve>,
+  headlines: Headlines,
 ): Headline | null {
-  const evaluations = evaluationsOf(run);
-  const hasCourse = (name: string) => columnOf(curves, name).length >= FEWEST_OF_COURSE;
-  const name = evaluations.find(hasCourse) ?? candidates(run)[0];
+  const evaluations = evaluationsOf(run, headlines);
+  const hasCourse = (name: string) => valuesOf(curves.get(name), "last").length >= FEWEST_OF_COURSE;
+  const name = evaluations.find(hasCourse) ?? candidates(run, headlines)[0];
   if (name === undefined) return null;
+  const metric = own(run, headlines).find((one) => one.name === name);
   return {
-    ...{ name, title: titleOf(run, name), values: columnOf(curves, name) },
+    ...{ name, title: metric === undefined ? goldTitle(name) : lowerFirst(metric.title) },
+    values: valuesOf(curves.get(name), evaluations.includes(name) ? "last" : "mean"),
     end: curves.get(name)?.x.at(-1) ?? null,
     interval: intervalOf(run, name, curves),
   };
 }
 
 /** The values of a curve: of evaluations what was measured, of training the mean of each bucket. */
-function columnOf(curves: ReadonlyMap<string, Curve>, name: string): Column {
-  const curve = curves.get(name);
-  const column = TRAINING.includes(name) ? curve?.mean : curve?.last;
-  return (column ?? []).filter((value) => value !== null);
-}
+const valuesOf = (curve: Curve | undefined, column: "last" | "mean"): Column =>
+  (curve?.[column] ?? []).filter((value) => value !== null);
 
 /** Of the newest value: an interval of an earlier one would be none of it. */
 function intervalOf(
@@ -108,23 +114,11 @@ export function trendRange({ values, interval }: Headline): readonly [number, nu
   return [low - more, high + more];
 }
 
-/** An evaluate run has no other reward than that which it measures. */
-function titleOf({ method }: Pick<Run, "method">, name: string): string {
-  const title = NAMES[name] ?? goldTitle(name);
-  return method === "evaluate" ? title.replace("held-out ", "") : title;
-}
-
-const MODELS: ReadonlySet<Run["result"]> = new Set([
-  "causal_lm",
-  "reward_model",
-  "process_model",
-] as const);
-
 /** What a run without such a metric has made, such as "160 responses"; null = nothing yet. */
 export function madeBy(run: Pick<Run, "result" | "summary" | "output_bytes">): string | null {
   const responses = run.summary["responses"] ?? null;
   if (run.result === "responses" && responses !== null) return plural(responses, "response");
   if (run.output_bytes === 0) return null;
   const size = bytes(run.output_bytes);
-  return MODELS.has(run.result) ? `model, ${size}` : size;
+  return run.result in MODEL_KIND_NAMES ? `model, ${size}` : size;
 }

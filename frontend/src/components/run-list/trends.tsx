@@ -1,7 +1,8 @@
 /** The one curve that says most about a run, as small as a word; many runs ask for theirs at once. */
-import { useQueries } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 
-import { metricsQuery } from "@/api/runs";
+import { methodsQuery, metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { curveOf, type Curve } from "@/charts/live-curves";
 import { batches, isLive, STEPS_REFETCH_MS } from "@/components/run-list/batches";
@@ -12,6 +13,7 @@ import {
   candidates,
   curvesAsked,
   headlineOf,
+  headlinesOf,
   madeBy,
   trendRange,
   type Headline,
@@ -23,26 +25,33 @@ type Curves = Map<string, Curve>;
 
 /** What stands for each of these runs: those that go on are asked for again and again. */
 export function useTrends(runs: readonly Run[]): ReadonlyMap<string, Headline> {
-  return useTrendsOf(batches(runs.filter(hasCurve)), STEPS_REFETCH_MS);
+  const headlines = useHeadlines();
+  const withCurve = runs.filter((run) => candidates(run, headlines).length > 0);
+  return useTrendsOf(batches(withCurve), STEPS_REFETCH_MS);
 }
 
-const hasCurve = (run: Run) => candidates(run).length > 0;
+function useHeadlines() {
+  const { data } = useQuery(methodsQuery);
+  return useMemo(() => headlinesOf(data?.methods ?? []), [data]);
+}
 
 /** The same, with a request for each of these pages; `refreshMs` null: none is asked for again. */
 export function useTrendsOf(
   pages: readonly (readonly Run[])[],
   refreshMs: number | null,
 ): ReadonlyMap<string, Headline> {
+  const headlines = useHeadlines();
+  const hasCurve = (run: Run) => candidates(run, headlines).length > 0;
   const withCurve = pages.flat().filter(hasCurve);
   const asked = pages.map((page) => page.filter(hasCurve)).filter((page) => page.length > 0);
   return useQueries({
     queries: asked.map((page) => {
       const goesOn = refreshMs !== null && page.some(isLive);
-      const query = { names: [...new Set(page.flatMap(curvesAsked))].join(","), points: POINTS };
+      const names = new Set(page.flatMap((run) => curvesAsked(run, headlines)));
       return {
         ...metricsQuery(
           page.map((run) => run.id),
-          query,
+          { names: [...names].join(","), points: POINTS },
         ),
         refetchInterval: goesOn ? refreshMs : (false as const),
         staleTime: goesOn ? 0 : 60_000,
@@ -53,7 +62,7 @@ export function useTrendsOf(
       for (const one of answers.flatMap((answer) => answer.data?.series ?? []))
         curves.get(one.run)?.set(one.name, curveOf(one));
       const found = withCurve.flatMap((run) => {
-        const headline = headlineOf(run, curves.get(run.id) ?? new Map());
+        const headline = headlineOf(run, curves.get(run.id) ?? new Map(), headlines);
         return headline === null ? [] : [[run.id, headline] as const];
       });
       return new Map(found);

@@ -12,6 +12,7 @@ const method: Method = {
   presets: [],
   result: "causal_lm",
   next_steps: [],
+  headlines: [],
   metrics: [],
   references: { model: "causal_lm", "terms.*.model": "reward_model", "sets.*.model": "causal_lm" },
   json_schema: {

@@ -25,6 +25,7 @@ function method(name: Method["method"], own: JsonObject, required: string[]): Me
     presets: [],
     result: "causal_lm",
     next_steps: [],
+    headlines: [],
     metrics: [],
     references: { model: "causal_lm", "reward.terms.*.model": "reward_model" },
     json_schema: {

@@ -32,7 +32,7 @@ const curve = (
 
 const metric = (name: string, group: Metric["group"], more: Partial<Metric> = {}): Metric => ({
   ...{ name, group, title: name, what: "It is.", healthy: "It rises.", unit: "" },
-  ...{ is_key: false, is_evaluation: false, has_interval: false },
+  ...{ is_key: false, is_training: false, is_evaluation: false, has_interval: false },
   ...more,
 });
 
