@@ -6,6 +6,7 @@ last one differs from those that were kept outside the database (`backend.traces
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -53,9 +54,12 @@ def sha256_of(line: Line, previous: str) -> str:
 def broken(chain: Iterable[Link], heads: Iterable[Head]) -> str | None:
     """What is wrong with a chain, in one sentence; None if nothing is.
 
-    `heads` were kept elsewhere while the chain grew: each has to be in it.
+    `heads` were kept elsewhere while the chain grew: each has to be in it, also one of several that
+    name the same line, of which somebody may have changed the line between them.
     """
-    kept = dict(heads)
+    kept: defaultdict[int, set[str]] = defaultdict(set)
+    for number, sha256 in heads:
+        kept[number].add(sha256)
     previous, last = BEGINNING, 0
     for line, sha256 in chain:
         if sha256 != sha256_of(line, previous):
@@ -63,7 +67,7 @@ def broken(chain: Iterable[Link], heads: Iterable[Head]) -> str | None:
                 f"line {line.number} is not what was written, or a line before it is missing or "
                 "was added"
             )
-        if kept.pop(line.number, sha256) != sha256:
+        if kept.pop(line.number, {sha256}) != {sha256}:
             return (
                 f"line {line.number} differs from what was kept outside the database: the chain "
                 "was rewritten"

@@ -49,6 +49,8 @@ class Heads:
             file.write(_mended(file) + line.encode("ascii"))
             file.flush()
             os.fsync(file.fileno())
+        if self._last is not None and head.number <= self._last.number:
+            log.error("audit.rewritten line=%d was=%d", head.number, self._last.number)
         self._last = head
 
     def kept(self) -> AbstractAsyncContextManager[None]:

@@ -95,6 +95,15 @@ def test_a_chain_that_was_written_anew_differs_from_what_was_kept() -> None:
     assert "was rewritten" in str(broken(forged, kept))
 
 
+def test_each_of_the_hashes_kept_for_a_line_has_to_be_in_the_chain() -> None:
+    chain = linked(line(1), line(2))
+    forged = linked(line(1), line(2, object_id="run_other"))
+    was, became = (Head(2, one[1].sha256) for one in (chain, forged))
+    for kept in ([was, became], [became, was]):
+        assert "line 2 differs" in str(broken(forged, kept))
+    assert broken(chain, [was, was]) is None
+
+
 def test_lines_that_were_cut_off_the_end_are_missed() -> None:
     chain = linked(*(line(n) for n in range(1, 6)))
     assert "the last line is 3, but line 5" in str(broken(chain[:3], [Head(5, chain[4].sha256)]))
@@ -197,6 +206,28 @@ def test_one_changed_row_is_found_although_the_whole_chain_was_written_anew(
     assert broken(links(database), []) is None
     with pytest.raises(Damaged, match="line 5 differs from what was kept outside"):
         verbs.verify(settings)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_changed_newest_row_is_found_after_the_service_has_kept_it(
+    database: Database,
+    settings: Settings,
+    caplog: pytest.LogCaptureFixture,
+    restarts: bool,
+) -> None:
+    record(database, 5)
+    keeper = Heads(database, settings.data_dir)
+    keeper.keep()
+    rewrite(database, 5, "run_other")
+    caplog.clear()
+
+    (Heads(database, settings.data_dir) if restarts else keeper).keep()
+
+    assert broken(links(database), []) is None
+    with pytest.raises(Damaged, match="line 5 differs from what was kept outside"):
+        verbs.verify(settings)
+    said = [one.levelname for one in caplog.records if "audit.rewritten" in one.message]
+    assert said == ([] if restarts else ["ERROR"])
 
 
 def test_a_cut_end_is_found_by_the_head_of_another_process(
