@@ -76,6 +76,11 @@ class Caller:
         held = self.roles.get(project_id)
         return held is not None and (wanted is None or held in _HOLDERS[wanted])
 
+    def would_lose_in(self, project_id: str, role: Role) -> bool:
+        """Whether this role in place of the one held there would take something away."""
+        held = self.roles.get(project_id)
+        return held is not None and role not in _HOLDERS[held]
+
     def only_ranks_in(self, project_id: str) -> bool:
         """Whether this caller ranks in this project and may not read what others made there."""
         return not self.is_admin and self.roles.get(project_id) is Role.ANNOTATOR

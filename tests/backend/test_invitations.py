@@ -227,6 +227,25 @@ def test_who_has_an_account_joins_with_it_and_loses_nothing(
     assert api.post("/invitation/join", json={"token": third["token"]}).json()["role"] == "admin"
 
 
+@pytest.mark.parametrize(("held", "offered"), [("annotator", "viewer"), ("viewer", "annotator")])
+def test_a_link_to_a_role_beside_ones_own_takes_nothing_away(
+    held: str, offered: str, api: TestClient, project: str, new_user: NewUser
+) -> None:
+    ada, user = new_user(held, project, name="Ada")
+    (link,) = invited(api, project, "Ada again", role=offered)
+
+    refused = ada.post("/invitation/join", json={"token": link["token"]})
+
+    assert refused.status_code == 409
+    assert f"you have the role {held} in this project" in refused.json()["detail"]
+    assert ada.get("/me").json()["memberships"] == [{"project_id": project, "role": held}]
+    assert states(api, project) == {"Ada again": "open"}, "who it was meant for can use it"
+    (more,) = invited(api, project, "Ada once more", role="researcher")
+    joined = ada.post("/invitation/join", json={"token": more["token"]}).json()
+    assert joined["memberships"] == [{"project_id": project, "role": "researcher"}]
+    assert user["id"] == joined["id"]
+
+
 def test_an_address_of_the_invitation_is_the_one_that_signs_in(
     service: Service, api: TestClient, project: str
 ) -> None:

@@ -181,7 +181,7 @@ def join(session: Session, caller: Caller, token_sha256: str, *, at: datetime) -
     """Give whoever is signed in what the link is to, and use the link up.
 
     Nobody loses anything by it: who may do as much already keeps the role that they have. Raises
-    NotFound unless the link works.
+    NotFound unless the link works, Conflict if its role would take away what the one held allows.
     """
     offered = select(Invitation.role).where(Invitation.token_sha256 == token_sha256)
     if session.scalar(offered) == Role.ADMIN:
@@ -192,6 +192,12 @@ def join(session: Session, caller: Caller, token_sha256: str, *, at: datetime) -
     if not caller.holds_in(row.project_id, role):
         if role is Role.ADMIN:
             users.change(session, caller.id, role=role)
+        elif caller.would_lose_in(row.project_id, role):
+            raise Conflict(
+                f"you have the role {caller.roles[row.project_id]} in this project, and the role "
+                f"{role} of this link would take away what it allows",
+                advice="Ask whoever sent the link to change your role on Settings, Members.",
+            )
         else:
             session.merge(Membership(user_id=caller.id, project_id=row.project_id, role=role))
     _use_up(session, row, caller.id, at)
