@@ -92,7 +92,11 @@ def test_roles_keys_links_and_who_is_deactivated(
 
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     members.get_by_role("button", name="Invite people").click()
-    page.get_by_label("Names, one per line").fill("Ilse")
+    names = page.get_by_label("Names, one per line")
+    names.fill("Ilse\nJan\nIlse")
+    expect(page.get_by_text("More than once: Ilse. Each line is a person")).to_be_visible()
+    expect(page.get_by_role("button", name="Make 3 links")).to_be_enabled()
+    names.fill("Ilse")
     page.get_by_role("button", name="Make 1 link").click()
     page.evaluate(_HEAR_OF_A_COPY)
     page.get_by_role("button", name="Copy the link for Ilse").click()

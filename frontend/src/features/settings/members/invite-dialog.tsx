@@ -11,7 +11,7 @@ import { plural } from "@/lib/format";
 
 import { LIFETIMES, USUAL_LIFETIME_S } from "./lifetimes";
 import { Links } from "./links";
-import { pastedPeople } from "./pasted-people";
+import { namesakes, pastedPeople } from "./pasted-people";
 import { PROJECT_ROLES, WHAT_ROLES_DO } from "./roles";
 
 const MOST_AT_ONCE = 100;
@@ -24,6 +24,7 @@ export function InviteDialog(props: { projectId: string; user: User; onClose: ()
   const ids = [useId(), useId(), useId()] as const;
   const client = useQueryClient();
   const people = pastedPeople(text);
+  const repeated = namesakes(people);
   const inviting = useMutation({
     mutationFn: () => invite(props.projectId, people, role, lifetime ?? USUAL_LIFETIME_S),
     onSuccess: async ({ items }) => {
@@ -86,6 +87,10 @@ export function InviteDialog(props: { projectId: string; user: User; onClose: ()
             {tooMany
               ? `These are ${people.length} people; at most ${MOST_AT_ONCE} can be invited at once.`
               : "No mail is sent: you get a link for each person and pass it on. If you add an e-mail address, the person signs in with it."}
+          </span>
+          <span className="hint" role="status">
+            {repeated.length > 0 &&
+              `More than once: ${repeated.join(", ")}. Each line is a person and gets a link.`}
           </span>
         </div>
         <div className="field">

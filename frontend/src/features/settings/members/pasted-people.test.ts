@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { pastedPeople } from "./pasted-people";
+import { namesakes, pastedPeople } from "./pasted-people";
 
 test("a list may have names, addresses or both, in the ways in which people write them", () => {
   const text = [
@@ -23,9 +23,19 @@ test("a list may have names, addresses or both, in the ways in which people writ
   ]);
 });
 
-test("who is named twice is invited once", () => {
-  expect(pastedPeople("Ada\nada \nAda <a@x.org>\nA <A@x.org>")).toEqual([
-    { name: "ada", email: null },
-    { name: "A", email: "A@x.org" },
+test("an address that stands there twice is one person", () => {
+  expect(pastedPeople("Ada <a@x.org>\nA <A@x.org>")).toEqual([{ name: "A", email: "A@x.org" }]);
+});
+
+test("two people of one name without an address are two, and it is said", () => {
+  const people = pastedPeople("Anna\nBela\nanna \nAnna <a@x.org>\nAnna\nBela <b@x.org>");
+  expect(people).toEqual([
+    { name: "Anna", email: null },
+    { name: "Bela", email: null },
+    { name: "anna", email: null },
+    { name: "Anna", email: "a@x.org" },
+    { name: "Anna", email: null },
+    { name: "Bela", email: "b@x.org" },
   ]);
+  expect(namesakes(people)).toEqual(["Anna"]);
 });
