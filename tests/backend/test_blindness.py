@@ -282,6 +282,16 @@ def test_an_annotator_reads_nothing_that_is_not_theirs(scene: Scene) -> None:
             "/users/X/keys"} <= read  # fmt: skip
 
 
+def test_numbers_are_of_the_whole_project_or_of_oneself(scene: Scene) -> None:
+    """Decision 19: a number that is added here must not be that of another person."""
+    project = f"/projects/{scene.site.project}"
+    asked = scene.annotator.get(f"{project}/annotation").json()
+    own = {"mine", "mine_today", "available", "passed", "held"}
+    of_the_project = {"done", "wanted", "open", "held_by_others"}
+    assert set(asked) == own | of_the_project
+    assert scene.annotator.get(project).json()["counts"] is None
+
+
 def test_the_comparison_itself_says_nothing_of_where_it_comes_from(scene: Scene) -> None:
     answer = scene.annotator.post(f"/projects/{scene.site.project}/assignments", json={"held": []})
     assert answer.json()["id"] == scene.lease["id"]
