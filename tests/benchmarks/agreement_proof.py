@@ -6,7 +6,6 @@ and crowd-kit, which pip installs into an environment of their own.
 
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from math import asin, inf, pi, sqrt
 from pathlib import Path
@@ -21,9 +20,9 @@ from backend.domain.agreement.judged import Judged
 from backend.domain.agreement.pairwise import Pairwise, meetings, pairwise, tie_rates
 from backend.domain.agreement.ranks import rank_agreement
 from tests.backend.agreement.test_peers import check
+from tests.benchmarks import installed
 from tests.raters import Task, judged_again, simulated
 
-ROOT = Path(__file__).resolve().parents[2]
 COMPARISONS = 2000
 RUNS = 1000
 PEERS = ("krippendorff==0.9.0", "scipy==1.17.1", "choix==0.4.1", "crowd-kit==1.4.2")
@@ -225,11 +224,9 @@ def _midranks(draw: Random, size: int) -> list[float]:
 
 
 def test_alpha_w_and_strengths_are_those_of_other_libraries(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "peers"], check=True)
-    python = tmp_path / "peers" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS], check=True)
+    python = installed.programs(tmp_path / "peers", *PEERS) / "python"
     told = subprocess.run(
-        [python, ROOT / "tests" / "benchmarks" / "agreement_peers.py"],
+        [python, installed.ROOT / "tests" / "benchmarks" / "agreement_peers.py"],
         input=json.dumps(cases(200, seed=1)),
         capture_output=True,
         text=True,

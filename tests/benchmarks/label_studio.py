@@ -1,7 +1,8 @@
 """Label Studio beside us: its own server on a fresh SQLite, and people who judge pairs by its API.
 
-`PODIUM_BENCH_LABEL_STUDIO` names its program, from an environment of its own: `pip install
-label-studio==1.23.2`. A round trip is the next task and its annotation.
+pip installs it into an environment of its own. `PODIUM_BENCH_LABEL_STUDIO` names its program where
+there is one already, or is `none`: then it is not asked, and the comparison is skipped with a word.
+A round trip is the next task and its annotation.
 """
 
 import os
@@ -13,8 +14,11 @@ from typing import Any
 import httpx
 
 from tests import processes, servers
+from tests.benchmarks import installed
 
-PROGRAM = os.environ.get("PODIUM_BENCH_LABEL_STUDIO")
+GIVEN = os.environ.get("PODIUM_BENCH_LABEL_STUDIO")
+IS_ASKED = GIVEN != "none"
+PEER = "label-studio==1.23.2"
 TOKEN = "0123456789abcdef" * 2 + "01234567"
 LABELS = """<View>
   <Text name="asked" value="$asked"/>
@@ -27,11 +31,11 @@ HEADERS = {"Authorization": f"Token {TOKEN}", "Content-Type": "application/json"
 @contextmanager
 def serving(folder: Path) -> Iterator[int]:
     """Its server; gives the port."""
-    assert PROGRAM is not None
     folder.mkdir(parents=True)
+    program = GIVEN or str(installed.programs(folder / "env", PEER) / "label-studio")
     port, log = servers.free_port(), folder / "server.log"
     command = [
-        PROGRAM, "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port),
+        program, "start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(port),
         "--username", "a@b.test", "--password", "long enough 1", "--user-token", TOKEN,
         "--data-dir", str(folder / "data"),
     ]  # fmt: skip

@@ -2,12 +2,10 @@
 
 Each answer is compared with the document: no 5xx, no status, content type or schema that it does
 not have. Every operation succeeds once for each role that may use it. Schemathesis is no part of
-the product's environment:
-
-    pip install --target FOLDER schemathesis
-    PYTHONPATH=FOLDER PODIUM_BENCH_CASES=10000 pytest -s tests/benchmarks/openapi_proof.py
+the product's environment: pip installs it for this proof, unless it is on `PYTHONPATH`.
 """
 
+import importlib.util
 import json
 import os
 import random
@@ -18,7 +16,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -41,14 +39,11 @@ from tests.backend.test_access import (
     every_route,
     plant,
 )
-
-schemathesis = pytest.importorskip(
-    "schemathesis", reason="pip install --target FOLDER schemathesis; PYTHONPATH=FOLDER"
-)
-engine = pytest.importorskip("schemathesis.engine")
+from tests.benchmarks import installed
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(0)]
 
+SCHEMATHESIS = "schemathesis==4.32.5"
 # Requests of one caller; the issue's 50,000 are those of five.
 CASES = int(os.environ.get("PODIUM_BENCH_CASES", "10000"))
 CALLERS = (*Role, None)
@@ -66,10 +61,30 @@ _METHOD_AND_PATH = {
 }
 
 
+class Library(NamedTuple):
+    """Schemathesis, and its module that asks."""
+
+    schemathesis: Any
+    engine: Any
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """Schemathesis, installed where it is not."""
+    if importlib.util.find_spec("schemathesis") is None:
+        folder = installed.libraries(tmp_path_factory.mktemp("schemathesis"), SCHEMATHESIS)
+        sys.path.append(str(folder))
+        importlib.invalidate_caches()
+    return Library(*map(importlib.import_module, ("schemathesis", "schemathesis.engine")))
+
+
 class Stage:
     """A served store, the person who calls, and the ids of what there is."""
 
-    def __init__(self, address: str, url: str, folder: Path, role: Role | None) -> None:
+    def __init__(
+        self, library: Library, address: str, url: str, folder: Path, role: Role | None
+    ) -> None:
+        self.library = library
         self.address = address
         self.admin = httpx.Client(base_url=f"{address}{PREFIX}", timeout=60)
         self.database = Database(url)
@@ -158,11 +173,13 @@ class Guide:
     def follow(self) -> None:
         """Be asked before and after each call."""
 
-        @schemathesis.hook("before_call")
+        hook = self.stage.library.schemathesis.hook
+
+        @hook("before_call")
         def _lead(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
             self.lead(case)
 
-        @schemathesis.hook("after_call")
+        @hook("after_call")
         def _count(context: Any, case: Any, response: Any) -> None:
             self.count(case, response)
 
@@ -217,6 +234,7 @@ class Guide:
 def document(stage: Stage, examples: int = 1) -> Any:
     """The document of the running API, as Schemathesis uses it."""
     generation = {"max-examples": examples, "no-shrink": True, "with-security-parameters": False}
+    schemathesis = stage.library.schemathesis
     config = schemathesis.Config.from_dict(
         {
             "base-url": stage.address,
@@ -237,7 +255,9 @@ def document(stage: Stage, examples: int = 1) -> Any:
 
 
 @pytest.fixture(params=CALLERS, ids=str)
-def stage(request: pytest.FixtureRequest, sqlite_url: str, tmp_path: Path) -> Iterator[Stage]:
+def stage(
+    request: pytest.FixtureRequest, library: Library, sqlite_url: str, tmp_path: Path
+) -> Iterator[Stage]:
     """A served SQLite store with a caller of each role, and with nobody."""
     folder, port = tmp_path / "data", servers.free_port()
     address = f"http://127.0.0.1:{port}"
@@ -251,9 +271,9 @@ def stage(request: pytest.FixtureRequest, sqlite_url: str, tmp_path: Path) -> It
             process=process,
             log=log,
         )
-        stage = Stage(address, sqlite_url, folder, request.param)
+        stage = Stage(library, address, sqlite_url, folder, request.param)
         yield stage
-        schemathesis.hooks.unregister_all()
+        library.schemathesis.hooks.unregister_all()
         stage.close()
     assert "request.failed" not in log.read_text()
 
@@ -267,7 +287,7 @@ def test_what_is_generated_meets_no_bug_and_nothing_that_is_not_in_the_document(
     while stage.sent < CASES:
         turn += 1
         schema = document(stage, examples=10 * turn)
-        for event in engine.from_schema(schema).execute():
+        for event in stage.library.engine.from_schema(schema).execute():
             _note(event, wrong)
     seconds = time.monotonic() - began
     print(f"\n{stage.role}: {stage.sent} requests, {stage.sent / seconds:.0f} a second; {turn=}")

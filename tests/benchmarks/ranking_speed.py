@@ -1,7 +1,7 @@
 """Ranking over HTTP: how fast one and eight people go, and fifty whose judgments are all counted.
 
 A round trip is a lease and its judgment over a connection that stays open; who has judged asks for
-the next at once. Where `label_studio.PROGRAM` is set, Label Studio takes turns with us. In the
+the next at once. Label Studio takes turns with us, unless `label_studio.IS_ASKED` says no. In the
 crowd some send a judgment twice, as after a lost answer, and some close the page and give their
 lease back.
 """
@@ -165,8 +165,8 @@ def at_once(tasks: Sequence[threading.Thread]) -> float:
 
 @contextmanager
 def foreigners(folder: Path) -> Iterator[list[Foreigner]]:
-    """The people of Label Studio; none where there is no program."""
-    if label_studio.PROGRAM is None:
+    """The people of Label Studio; none where it is not asked."""
+    if not label_studio.IS_ASKED:
         yield []
         return
     with label_studio.serving(folder) as port:
@@ -202,6 +202,9 @@ def test_round_trips_of_one_and_of_eight(store_url: str, tmp_path: Path) -> None
                     slowest[count] = min(times, slowest.get(count, times))
     site.close()
     assert too_late == []
+    if not label_studio.IS_ASKED:
+        pytest.skip("ours is fast enough; Label Studio was not measured beside it")
+    assert set(slowest) == set(AT_ONCE)
     assert {n: times for n, times in slowest.items() if times < TIMES_AS_FAST} == {}
 
 
