@@ -1,7 +1,8 @@
 """How long each route that writes holds the writer, from BEGIN to COMMIT, in a large store.
 
 Every writing route of the application is called; one that is missing here fails the benchmark. What
-takes long by its nature is not held to the bars and named in `LONG_JOBS`.
+takes long by its nature is named in `LONG_JOBS`: the API's own part of it is held to the bars, and
+each transaction of the work that it leaves to a child, which is done in this process here.
 """
 
 import gc
@@ -11,6 +12,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,16 +26,22 @@ from sqlalchemy import Connection, event, select, update
 
 from backend import auth
 from backend.auth import SAFE_METHODS
+from backend.jobs.freeze_snapshot import freeze_snapshot
+from backend.jobs.import_file import import_file, settle_import
+from backend.jobs.work import Cancelled
 from backend.machine.wall_clock import now
 from backend.main import ROUTERS, create_app
 from backend.schemas.run_directory.events import SampleLine
 from backend.settings import Settings
 from backend.store import jobs
+from backend.store.data import imports
+from backend.store.data.import_rows import IMPORT_OUTCOME, NewImport
 from backend.store.db import Database
 from backend.store.ids import new_id
 from backend.store.runs import samples
 from backend.store.tables.data import Comparison, Response
 from backend.store.tables.runs import Checkpoint, Run, Sample
+from tests.backend.jobs.test_freezing import Task
 from tests.backend.runs.conftest import Seed, plant
 from tests.large_store import NOW, PROJECT, RUN, TIRELESS, Size, fill
 
@@ -44,8 +52,9 @@ COMPARISONS = int(os.environ.get("PODIUM_BENCH_COMPARISONS", "100000"))
 POINTS = int(os.environ.get("PODIUM_BENCH_POINTS", "1000000"))
 # Seconds: what 99 of 100 requests stay below, and what every one does.
 P99_S, MOST_S = 0.1, 0.25
-# They read or write as much as they are given; they are made of many short transactions, or wait
-# their turn to be.
+# Records of each import whose transactions are counted.
+RECORDS = int(os.environ.get("PODIUM_BENCH_RECORDS", "20000"))
+# A child does most of their work, in many short transactions.
 LONG_JOBS = {"import_file", "create_snapshot"}
 # Called like the others, but they write nothing.
 READING = {"open_invitation", "validate_run"}
@@ -354,13 +363,8 @@ def caller(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Caller]:
         gc.unfreeze()
 
 
-def test_no_route_holds_the_writer_for_long(caller: Caller) -> None:
-    holds = Holds(caller.database)
-    for work in WORK:
-        for _ in range(TIMES):
-            work(caller)
-
-    names = writing_routes()
+def told(holds: Holds, names: set[str]) -> list[str]:
+    """Print how long each of these held the writer; those that held it too long."""
     print(f"\n{'ms':28} {'n':>5} {'p50':>8} {'p99':>8} {'most':>8} {'cpu p50':>8} {'cpu p99':>8}")
     slow = []
     for name in sorted(names & set(holds.seconds)):
@@ -371,8 +375,88 @@ def test_no_route_holds_the_writer_for_long(caller: Caller) -> None:
         if p99 > P99_S or most > MOST_S:
             slow.append(name)
     sys.stdout.flush()
+    return slow
+
+
+def test_no_route_holds_the_writer_for_long(caller: Caller) -> None:
+    holds = Holds(caller.database)
+    for work in WORK:
+        for _ in range(TIMES):
+            work(caller)
+
+    names = writing_routes()
+    slow = told(holds, names)
     rarely = {
         one for one in names - LONG_JOBS - READING if len(holds.seconds[one]) < min(TIMES, 30)
     }
     assert rarely == set(), "these routes were not measured; add them to WORK or to LONG_JOBS"
     assert slow == []
+
+
+ROWS: dict[str, Callable[[int], Any]] = {
+    "prompts": lambda n: {"prompt": f"Question {n}? " * 20, "tags": ["bench"]},
+    "comparisons": lambda n: {"prompt": f"Asked {n}?", "responses": [f"{n} {one}" for one in "ab"]},
+    # Every second judges a comparison that the import before has brought.
+    "preferences": lambda n: {"prompt": f"Asked {n}?", "chosen": f"{n} a",
+                              "rejected": f"{n} {'bc'[n % 2]}", "annotator": f"a{n % 40}"},
+}  # fmt: skip
+
+
+def imported(
+    caller: Caller, kind: str, folder: Path, *, first: int = 0, ends_after: int | None = None
+) -> None:
+    """What the child of an import does with `RECORDS` rows; cancelled after so many looks."""
+    file = folder / f"{next(caller.numbers)}.jsonl"
+    rows = (ROWS[kind](n) for n in range(first, first + RECORDS))
+    file.write_text("\n".join(map(json.dumps, rows)))
+    user = caller.send("GET", "/me")["id"]
+    arguments = {
+        "import_id": new_id("import"), "path": str(file), "kind": kind, "format": "auto",
+        "content_type": "application/x-ndjson", "project_id": PROJECT, "user_id": user,
+        "strict": False,
+    }  # fmt: skip
+    task = Task(caller.database, arguments, folder)
+    looks = count()
+
+    def _look() -> None:
+        if ends_after is not None and next(looks) >= ends_after:
+            raise Cancelled
+
+    task.on_check = _look
+    outcome = IMPORT_OUTCOME.validate_python(import_file(task))
+    assert outcome.accepted == RECORDS
+    new = NewImport(arguments["import_id"], PROJECT, user, kind, "auto")
+    with caller.database.write("import_file") as session:
+        imports.complete(session, new, outcome)
+    settle_import(task)
+
+
+def frozen(caller: Caller, folder: Path) -> None:
+    """What the child of a snapshot does with all comparisons and judgments of the store."""
+    body = {"name": new_id("s"), "kind": "preferences"}
+    job = {"job_id": Task.job_id, "kind": "freeze_snapshot", "project_id": PROJECT}
+    user = caller.send("GET", "/me")["id"]
+    with caller.database.write() as session:
+        jobs.add(session, **job, cache_key=None, user_id=user, owner="api_nobody", at=now())
+    arguments = {"project_id": PROJECT, "body": body, "at": now().isoformat()}
+    freeze_snapshot(Task(caller.database, arguments, folder))
+
+
+def test_no_child_holds_the_writer_for_long(caller: Caller, tmp_path: Path) -> None:
+    slow: dict[str, list[str]] = {}
+    work: dict[str, Callable[[], object]] = {
+        **{f"import of {kind}": partial(imported, caller, kind, tmp_path) for kind in ROWS},
+        "snapshot": partial(frozen, caller, tmp_path),
+    }
+    for name, do in work.items():
+        holds = Holds(caller.database)
+        do()
+        print(f"\n{name}")
+        slow[name] = told(holds, set(holds.seconds))
+        assert sum(map(len, holds.seconds.values())) > 5, "the work was done elsewhere"
+    holds = Holds(caller.database)
+    with pytest.raises(Cancelled):
+        imported(caller, "comparisons", tmp_path, first=RECORDS, ends_after=60)
+    print("\nan import that is withdrawn")
+    slow["withdrawn"] = told(holds, set(holds.seconds))
+    assert {name: who for name, who in slow.items() if who} == {}
