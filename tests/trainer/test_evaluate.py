@@ -271,6 +271,30 @@ def test_every_response_is_kept_and_every_set_has_its_own_numbers(
     assert "eval/ood/pass@1/place.even" in found
 
 
+def test_a_part_is_compared_as_the_whole_is(
+    workshop: Workshop, tiny_model: Path, tmp_path: Path
+) -> None:
+    other = make_tiny_model(tmp_path / "other", seed=1)
+    config = evaluate_config(tiny_model, baseline_model={"path": str(other)})
+    run_dir = run(workshop, "run", config | {"breakdown": ["place"]})
+
+    found = results(run_dir)
+    text = (run_dir / "output" / "responses.jsonl").read_text().splitlines()
+    kept = [json.loads(line) for line in text]
+    ours, theirs = (
+        [r for r in kept if r["model"] == model and r["metadata"]["place"] == "odd"]
+        for model in ("model", "baseline")
+    )
+    gained = [a["reward"] - b["reward"] for a, b in zip(ours, theirs, strict=True)]
+    shares = [(1 + (gain > 0) - (gain < 0)) / 2 for gain in gained]
+    assert found["eval/gain/place.odd"] == pytest.approx(fmean(gained))
+    assert found["eval/gain/place.odd"] != pytest.approx(found["eval/gain"])
+    assert found["eval/pass_gain/place.odd"] == pytest.approx(fmean(gained))
+    won, low, high = (found[f"eval/win_rate/place.odd{end}"] for end in ("", "_low", "_high"))
+    assert low < won < high
+    assert won == pytest.approx(fmean(shares))
+
+
 def test_texts_say_what_was_forgotten(workshop: Workshop, tiny_model: Path, tmp_path: Path) -> None:
     other = make_tiny_model(tmp_path / "other", seed=1)
     texts = {"texts": {"path": "inputs/demonstrations.jsonl"}, "breakdown": ["nothing"]}
@@ -304,7 +328,8 @@ def test_a_text_that_was_cut_has_no_end_and_what_was_sampled_keeps_its_ids(
     run = open_run(run_dir, asked, StopWish())
 
     with closing(run.events):
-        ended, cut, kept = read_texts(run, asked, Reference(path=str(tiny_model)), tokenizer)
+        texts = read_texts(run, asked, Reference(path=str(tiny_model)), tokenizer)
+    ended, cut, kept = texts.tokens
 
     assert ended.response == [*cut.response, tokenizer.eos_token_id]
     assert kept.response == [token]

@@ -24,6 +24,12 @@ def row(prompt_id: str, passed: bool | None = None, **more: Any) -> Row:
     return Row(prompt_id=prompt_id, passed=passed, **(known | more))
 
 
+def by(rows: list[Row], key: str, prefix: str = "eval/") -> dict[str, float]:
+    """The measures of each part of these rows."""
+    known = [one.metadata for one in rows]
+    return broken_down(known, key, lambda at: measures([rows[i] for i in at], prefix))
+
+
 PROMPTS = [f"p{n}" for n in range(64)]
 
 
@@ -116,17 +122,17 @@ def test_without_an_answer_or_a_reward_model_nobody_votes() -> None:
 
 def test_a_breakdown_is_the_same_measures_of_each_part() -> None:
     rows = [row(f"p{i}", i % 3 == 0, metadata={"people": 2 + i % 2}) for i in range(12)]
-    found = broken_down(rows, "people", "eval/ood/")
+    found = by(rows, "people", "eval/ood/")
     two = measures([one for one in rows if one.metadata["people"] == 2])
     assert found["eval/ood/pass@1/people.2"] == two["eval/pass@1"] == pytest.approx(2 / 6)
     assert found["eval/ood/pass@1/people.2_low"] == two["eval/pass@1_low"]
     assert len(found) == 2 * len(two)
-    assert broken_down(rows, "colour") == {}
+    assert by(rows, "colour") == {}
 
 
 def test_a_value_becomes_a_name_that_a_metric_may_have() -> None:
     rows = [row(f"p{i}", True, metadata={"of": "a/b = <c>"}) for i in range(2)]
-    assert "eval/pass@1/of.a_b____c_" in broken_down(rows, "of")
+    assert "eval/pass@1/of.a_b____c_" in by(rows, "of")
 
 
 def test_values_that_would_have_one_name_are_told_apart() -> None:
@@ -135,7 +141,7 @@ def test_values_that_would_have_one_name_are_told_apart() -> None:
     passed = {"a b": True, "a/b": False, f"{long} one": True, f"{long} two": False, "c": True}
     rows = [row(value, passed[value], metadata={"of": value}) for value in values]
 
-    found = broken_down(rows, "of")
+    found = by(rows, "of")
 
     told = {
         name.removeprefix("eval/pass@1/of."): value
@@ -152,7 +158,7 @@ def test_values_that_would_have_one_name_are_told_apart() -> None:
 def test_a_value_is_not_taken_for_the_end_of_an_interval() -> None:
     passed = {"x": True, "x_low": False}
     rows = [row(f"{of}{i}", passed[of], metadata={"of": of}) for of in passed for i in range(4)]
-    found = broken_down(rows, "of")
+    found = by(rows, "of")
     assert (found["eval/pass@1/of.x"], found["eval/pass@1/of.x-low"]) == (1.0, 0.0)
     assert found["eval/pass@1/of.x_low"] > 0
 
@@ -160,7 +166,7 @@ def test_a_value_is_not_taken_for_the_end_of_an_interval() -> None:
 def test_a_key_that_says_something_else_of_every_prompt_is_refused() -> None:
     rows = [row(f"p{i}", True, metadata={"id": i}) for i in range(21)]
     with pytest.raises(TooManyValues, match="metadata has 21 values of `id`"):
-        broken_down(rows, "id")
+        by(rows, "id")
 
 
 def _judged(

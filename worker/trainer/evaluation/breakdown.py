@@ -3,9 +3,10 @@
 Called by evaluate and by the evaluations of policies.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from worker.trainer.evaluation.measures import Row, TooManyValues, broken_down
+from worker.trainer.evaluation.measures import Row, TooManyValues, broken_down, measures
 from worker.trainer.run import Run
 
 
@@ -18,10 +19,21 @@ class Breakdown:
 
     def __call__(self, rows: Sequence[Row], prefix: str) -> dict[str, float]:
         """The measures of these responses by each value of each key."""
+        return self.by_places(
+            [row.metadata for row in rows],
+            lambda places: measures([rows[i] for i in places], prefix),
+        )
+
+    def by_places(
+        self,
+        metadata: Sequence[Mapping[str, Any]],
+        measure: Callable[[Sequence[int]], Mapping[str, float]],
+    ) -> dict[str, float]:
+        """What `measure` says of the responses at some places, by each value of each key."""
         values: dict[str, float] = {}
         for key in self._keys:
             try:
-                values |= broken_down(rows, key, prefix)
+                values |= broken_down(metadata, key, measure)
             except TooManyValues as error:
                 if str(error) not in self._told:
                     self._told.add(str(error))

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -55,6 +55,11 @@ class Row:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
+def prefix_of(set_name: str) -> str:
+    """What the names of a set's metrics begin with; the prompts of the run itself have no name."""
+    return f"eval/{set_name}/" if set_name else "eval/"
+
+
 def measures(rows: Sequence[Row], prefix: str = "eval/") -> dict[str, float]:
     """All that can be said of a set, under names that begin with `prefix`."""
     prompts = [row.prompt_id for row in rows]
@@ -75,15 +80,20 @@ def _reward(rows: Sequence[Row], prompts: Sequence[str]) -> dict[str, float]:
     return score_with_interval("reward", [row.reward for row in rows], prompts, most=most)
 
 
-def broken_down(rows: Sequence[Row], key: str, prefix: str = "eval/") -> dict[str, float]:
-    """The measures of the prompts of each value of a metadata key, as `eval/NAME/KEY.VALUE`.
+def broken_down(
+    metadata: Sequence[Mapping[str, Any]],
+    key: str,
+    measure: Callable[[Sequence[int]], Mapping[str, float]],
+) -> dict[str, float]:
+    """What `measure` says of the prompts of each value of a metadata key, as `NAME/KEY.VALUE`.
 
-    Raises TooManyValues with more than `MOST_VALUES` of them.
+    `metadata`: of each row; `measure` is asked for the rows at some places. Raises TooManyValues
+    with more than `MOST_VALUES` values.
     """
-    parts: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        if key in row.metadata:
-            parts[_text(row.metadata[key])].append(row)
+    parts: dict[str, list[int]] = defaultdict(list)
+    for place, known in enumerate(metadata):
+        if key in known:
+            parts[_text(known[key])].append(place)
     if len(parts) > MOST_VALUES:
         raise TooManyValues(
             f"the prompts' metadata has {len(parts)} values of `{key}`; a breakdown may have "
@@ -92,8 +102,8 @@ def broken_down(rows: Sequence[Row], key: str, prefix: str = "eval/") -> dict[st
     written = _told_apart(parts)
     return {
         _named(name, f"{key}.{written[text]}"): number
-        for text, part in sorted(parts.items(), key=lambda both: written[both[0]])
-        for name, number in measures(part, prefix).items()
+        for text, places in sorted(parts.items(), key=lambda both: written[both[0]])
+        for name, number in measure(places).items()
     }
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from backend.schemas.vocabulary import FinishReason
 from worker.trainer.evaluation.measures import Row
+from worker.trainer.evaluation.outcome import Outcome
 from worker.trainer.rewards.scorer import Scores
 from worker.trainer.sampling.answers import Sampled
 
@@ -42,6 +43,12 @@ class Measured:
             else passed
             for raw, passed in zip(scores.raw, scores.passed, strict=True)
         ]
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What another model's responses to the same prompts are compared with."""
+        scores = self.scores
+        return Outcome(scores.raw, scores.reward, scores.most, self.passed, self.lengths)
 
     @cached_property
     def rows(self) -> list[Row]:

@@ -20,14 +20,19 @@ from backend.schemas.references import Reference
 from backend.schemas.run_directory.events import SampleLine
 from backend.schemas.sections import EvaluationSet
 from backend.schemas.training import EvaluateConfig
-from worker.trainer.data.tokens import Tokens
 from worker.trainer.evaluation.breakdown import Breakdown
 from worker.trainer.evaluation.comparison import comparison
 from worker.trainer.evaluation.graded import tell_unscored, term_metrics
-from worker.trainer.evaluation.measures import measures
+from worker.trainer.evaluation.measures import measures, prefix_of
 from worker.trainer.evaluation.rows import Measured
-from worker.trainer.evaluation.texts import read_texts, text_logp
-from worker.trainer.evaluation.with_interval import ratio_with_interval, score_with_interval
+from worker.trainer.evaluation.texts import (
+    Texts,
+    change_in_likelihood,
+    likelihood,
+    read_texts,
+    text_logp,
+)
+from worker.trainer.evaluation.with_interval import score_with_interval
 from worker.trainer.models import loading
 from worker.trainer.models.tokenizer import load_tokenizer
 from worker.trainer.output import write_json, write_lines, write_output
@@ -51,16 +56,16 @@ class Asked:
     reference: Reference
     tokenizer: PreTrainedTokenizerBase
     prompts: Mapping[str, Sequence[Prompt]]
-    texts: Sequence[Tokens]
+    texts: Texts
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What one model made of every set, and how likely it finds each text (nats, tokens)."""
+    """What one model made of every set, and how likely it finds each text, nats."""
 
     sets: dict[str, Measured]
+    texts: Texts
     text_logp: list[float]
-    text_tokens: list[int]
 
 
 def evaluate(run: Run, config: EvaluateConfig) -> None:
@@ -68,12 +73,13 @@ def evaluate(run: Run, config: EvaluateConfig) -> None:
     references = [one for one in (config.model, config.baseline_model) if one is not None]
     # Of both before the first answers: what the baseline cannot read would cost those of the model.
     asked = [_asked(run, config, one, place=place) for place, one in enumerate(references)]
+    breakdown = Breakdown(run, config.breakdown)
     model = _answered(run, config, asked[0], place=0)
-    values = _metrics(run, model, config)
+    values = _metrics(model, breakdown)
     records = _records(model, "model")
     if config.baseline_model is not None:
         baseline = _answered(run, config, asked[1], place=1)
-        values |= _comparisons(model, baseline)
+        values |= _comparisons(model, baseline, breakdown)
         records += _records(baseline, "baseline")
     steps = sum(_portions(one) for one in model.sets.values()) * _n_models(config)
     run.events.metric(steps, values)
@@ -126,7 +132,7 @@ def _answered(run: Run, config: EvaluateConfig, asked: Asked, *, place: int) -> 
             name: sampler(engine, one, prompts[name]) for name, one in sets_of(config).items()
         }
     found = text_logp(run, model, asked.texts, pad_id=int(tokenizer.pad_token_id))
-    return Answered(measured, found, [len(text.response) for text in asked.texts])
+    return Answered(measured, asked.texts, found)
 
 
 class _Sampler:
@@ -192,10 +198,9 @@ def _portions(measured: Measured) -> int:
     return steps_of([one.prompt for one in measured.sampled if one.index == 0])
 
 
-def _metrics(run: Run, answered: Answered, config: EvaluateConfig) -> dict[str, float]:
+def _metrics(answered: Answered, breakdown: Breakdown) -> dict[str, float]:
     """Every number of one model: of each set, of each part of it, of each reward term, of texts."""
     values: dict[str, float] = {}
-    breakdown = Breakdown(run, config.breakdown)
     for name, measured in answered.sets.items():
         prefix = prefix_of(name)
         values |= measures(measured.rows, prefix)
@@ -205,26 +210,14 @@ def _metrics(run: Run, answered: Answered, config: EvaluateConfig) -> dict[str, 
         "reward/raw_mean", own.scores.raw, own.prompt_ids, most=own.scores.most_raw
     )
     values |= term_metrics(own.scores, own.prompt_ids)
-    return values | _texts("eval/text_logp", answered.text_logp, answered.text_tokens)
+    return values | likelihood(answered.texts, answered.text_logp)
 
 
-def prefix_of(name: str) -> str:
-    """What the names of a set's metrics begin with."""
-    return f"eval/{name}/" if name else "eval/"
-
-
-def _comparisons(model: Answered, baseline: Answered) -> dict[str, float]:
+def _comparisons(model: Answered, baseline: Answered, breakdown: Breakdown) -> dict[str, float]:
     values: dict[str, float] = {}
     for name, measured in model.sets.items():
-        of_baseline = "baseline/" if name == OWN else f"baseline/{name}/"
-        values |= comparison(measured, baseline.sets[name], prefix_of(name), of_baseline)
-    changes = [a - b for a, b in zip(model.text_logp, baseline.text_logp, strict=True)]
-    return values | _texts("eval/text_change", changes, model.text_tokens)
-
-
-def _texts(name: str, logp: Sequence[float], tokens: Sequence[int]) -> dict[str, float]:
-    """Nats per token over all texts, each of which was drawn on its own; nothing without any."""
-    return ratio_with_interval(name, logp, list(map(float, tokens)), range(len(tokens)))
+        values |= comparison(measured, baseline.sets[name].outcome, name, breakdown)
+    return values | change_in_likelihood(model.texts, model.text_logp, baseline.text_logp)
 
 
 def _records(answered: Answered, model: Literal["model", "baseline"]) -> list[EvaluatedRecord]:
