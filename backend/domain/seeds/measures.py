@@ -9,6 +9,7 @@ from typing import Any
 from backend.domain.dotted_path import value_at
 from backend.domain.seeds.groups import without_seed
 from backend.schemas.references import DATA
+from backend.schemas.vocabulary import Method
 
 Config = Mapping[str, Any]
 
@@ -16,12 +17,17 @@ Config = Mapping[str, Any]
 _OF = ("method", "reward", "pass_reward")
 _ON = (*DATA, "split")
 _SETS = "evaluation_sets"
+# What a name may have around a measure: a set before it, a value of a breakdown behind it.
+_IN, _PART = r"eval/([^/]+/)?", r"(/[^/]+\.[^/]+)?"
 # Those that say how much was written, whatever it is worth.
 _WHATEVER_THE_REWARD = re.compile(
-    r"eval/(.*/)?(length|truncated_fraction|distinct|distinct_2|text_.*)"
+    rf"{_IN}(length|truncated_fraction|distinct|distinct_2){_PART}|eval/text_(logp|change)"
 )
 # Those that another baseline changes.
-_BESIDE_A_BASELINE = re.compile(r"eval/(win_rate|win_rate_lc|gain|pass_gain|text_change)(/.*)?")
+_BESIDE_A_BASELINE = re.compile(
+    rf"{_IN}(win_rate|win_rate_lc|gain|pass_gain){_PART}|eval/text_change"
+)
+_BASELINE = "baseline_model"
 
 # Those that the over-long penalty is part of.
 _WITH_THE_PENALTY = re.compile(r"(eval/(reward|objective)|reward/(mean|std))(/.*)?")
@@ -38,7 +44,8 @@ _INHERITED = ("temperature", "top_p")
 _PROMPTED = ("rollout.system", "rollout.template")
 _SAMPLED = (*(f"rollout.{one}" for one in _INHERITED), "rollout.stop", *_PROMPTED)
 # Those of texts that were not sampled.
-_OF_GIVEN_TEXTS = re.compile(r"eval/(.*/)?text_.*")
+_OF_GIVEN_TEXTS = re.compile(r"eval/text_(logp|change)")
+_TEXTS = "texts"
 
 # What the KL is measured against: the reference, or without one the model that the run began with.
 _REFERENCE = "reference"
@@ -61,6 +68,8 @@ def measured_apart(metric: str, configs: Sequence[Config]) -> str | None:
 
 def _as_written(section: str, metric: str, configs: Sequence[Config]) -> str:
     """The section that says it, where a set or the reference has it from another one."""
+    if section == _BASELINE and all(map(_is_policy, configs)):
+        section = _REFERENCE
     if section == _REFERENCE and not any(config.get(_REFERENCE) for config in configs):
         return "model"
     sets = [_set_of(metric, config) for config in configs]
@@ -128,7 +137,8 @@ def _sampled_by(one: Config, config: Config, setting: str) -> Any:
 
 
 def _section(config: Config, name: str) -> Any:
-    if name == _REFERENCE:
+    # A policy is compared with its reference.
+    if name == _REFERENCE or (name == _BASELINE and _is_policy(config)):
         return config.get(_REFERENCE) or config.get("model")
     if name in _PENALTY:
         return value_at(config, name) if config.get("overlong") == "penalize" else None
@@ -137,17 +147,22 @@ def _section(config: Config, name: str) -> Any:
     return None if found in ("", []) else found
 
 
+def _is_policy(config: Config) -> bool:
+    return config.get("method") == Method.POLICY_GRADIENT
+
+
 def _sections(metric: str) -> tuple[str, ...]:
     reference = (_REFERENCE,) if _FROM_THE_REFERENCE.fullmatch(metric) else ()
     if not metric.startswith(("eval/", "reward/")):
         return reference
     of = _OF if _WHATEVER_THE_REWARD.fullmatch(metric) is None else ("method",)
-    sampled = _PROMPTED if _OF_GIVEN_TEXTS.fullmatch(metric) else _SAMPLED
-    beside = ("baseline_model",) if _BESIDE_A_BASELINE.fullmatch(metric) else ()
+    beside = (_BASELINE,) if _BESIDE_A_BASELINE.fullmatch(metric) else ()
+    if _OF_GIVEN_TEXTS.fullmatch(metric):
+        return (*of, _TEXTS, *_PROMPTED, *beside)
     penalty = _PENALTY if _WITH_THE_PENALTY.fullmatch(metric) else ()
     loss = _OF_LOSS if _LOSS.fullmatch(metric) else ()
     price = _PRICE if _PRICED.fullmatch(metric) else ()
-    return (*of, *_ON, *sampled, *beside, *penalty, *loss, *price, *reference)
+    return (*of, *_ON, *_SAMPLED, *beside, *penalty, *loss, *price, *reference)
 
 
 def _of_a_set(metric: str) -> str:

@@ -292,6 +292,39 @@ def test_a_kl_is_from_a_reference() -> None:
     assert measured_apart("eval/reward", [{"model": a}, {"model": b}]) is None
 
 
+def test_a_win_is_against_a_baseline_on_a_named_set_too() -> None:
+    """That of a policy is its reference, or without one the model that it began with."""
+    a, b = {"id": "a"}, {"id": "b"}
+    policy = {"method": "policy_gradient"}
+    for metric in (
+        "eval/win_rate", "eval/ood/win_rate", "eval/ood/gain/level.2", "eval/text_change",
+    ):  # fmt: skip
+        beside = [{"baseline_model": one} for one in (a, b)]
+        assert measured_apart(metric, beside) == "baseline_model"
+        beside = [{**policy, "model": a, "reference": one} for one in (a, b)]
+        assert measured_apart(metric, beside) == "reference"
+        assert measured_apart(metric, [{**policy, "model": one} for one in (a, b)]) == "model"
+        same = [{**policy, "model": one, "reference": a} for one in (a, b)]
+        assert measured_apart(metric, same) is None
+        evaluated = [{"method": "evaluate", "model": one, "baseline_model": a} for one in (a, b)]
+        assert measured_apart(metric, evaluated) is None
+    # A set that is called as a measure is not that measure.
+    called = [{"baseline_model": one, "evaluation_sets": [{"name": "gain"}]} for one in (a, b)]
+    assert measured_apart("eval/gain/reward", called) is None
+
+
+def test_a_likelihood_is_that_of_its_texts() -> None:
+    texts = [{"prompts": 1, "texts": {"id": one}} for one in "ab"]
+    prompts = [{"prompts": one, "split": one, "texts": {"id": "a"}} for one in "ab"]
+
+    for metric in ("eval/text_logp", "eval/text_change"):
+        assert measured_apart(metric, texts) == "texts"
+        assert measured_apart(metric, prompts) is None
+    assert measured_apart("eval/reward", texts) is None
+    rewards = [{"reward": one, "evaluation_sets": [{"name": "text_a"}]} for one in (1, 2)]
+    assert measured_apart("eval/text_a/reward", rewards) == "reward"
+
+
 def test_a_set_of_its_own_is_what_its_metrics_measure() -> None:
     """Whatever else the runs answer; and another set of the same name is another measure."""
     cold, warm = ({"name": "cold", "temperature": one} for one in (0, 1))
