@@ -3,6 +3,7 @@
 A variant of `backend.schemas.training.RunConfig`; imports no torch.
 """
 
+import operator
 from typing import Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
@@ -17,6 +18,7 @@ from backend.schemas.sections import (
     Optim,
     Rollout,
     Section,
+    Texts,
     check_sets,
     when_absent,
     without,
@@ -264,6 +266,15 @@ class PolicyGradientConfig(Common):
         "and choose nothing: the output is chosen on the held-out prompts.",
     )
     breakdown: Breakdown = Field(default_factory=list)
+    # Left out of configs that do not ask for them: those stay what they were before there was such
+    # a setting, so that their runs stay seeds of one group.
+    compare_with_reference: bool = Field(
+        False,
+        exclude_if=operator.not_,
+        description="Compare the responses to the evaluation sets with the reference's, draw by "
+        "draw: win rate and gains. The reference answers each set once.",
+    )
+    texts: Texts = Field(None, exclude_if=operator.not_)
 
     @property
     def n_responses(self) -> int:
@@ -323,6 +334,15 @@ class PolicyGradientConfig(Common):
                     "output is chosen, so its numbers would be too good; name another snapshot, "
                     "or set its split to train"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _compares_on_sets(self) -> Self:
+        if self.compare_with_reference and not self.evaluation_sets:
+            raise ValueError(
+                "compare_with_reference is true, but there are no evaluation_sets to compare on; "
+                "add a set, or set it to false"
+            )
         return self
 
     @model_validator(mode="after")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Protocol, Self, runtime_checkable
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from backend.schemas.references import Prompts, Reference
+from backend.schemas.references import Demonstrations, Prompts, Reference
 from backend.schemas.vocabulary import METHODS_WITHOUT_DROPOUT, RANKING_METHODS, in_words
 
 SystemPrompt = Annotated[
@@ -447,6 +447,16 @@ Breakdown = Annotated[
         max_length=4,
         description="Keys of the prompts' metadata: each metric of an evaluation is also "
         "reported for each of their values.",
+    ),
+]
+
+
+Texts = Annotated[
+    Demonstrations | None,
+    Field(
+        description="A snapshot of demonstrations not used in training: how likely their responses "
+        "are shows what was forgotten. A demonstration that has more tokens with its prompt than "
+        "rollout.max_prompt_tokens and rollout.max_new_tokens together ends the run with an error."
     ),
 ]
 

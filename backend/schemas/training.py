@@ -29,6 +29,7 @@ from backend.schemas.sections import (
     SamplerRollout,
     SystemPrompt,
     Template,
+    Texts,
     check_logp,
     check_sets,
     rollouts_of,
@@ -212,12 +213,7 @@ class EvaluateConfig(Sampler):
         default_factory=list, description="More sets of prompts, each with numbers of its own."
     )
     breakdown: Breakdown = Field(default_factory=list)
-    texts: Demonstrations | None = Field(
-        None,
-        description="A snapshot of demonstrations not used in training: how likely their responses "
-        "are shows what was forgotten. A demonstration that has more tokens with its prompt than "
-        "rollout.max_prompt_tokens and rollout.max_new_tokens together ends the run with an error.",
-    )
+    texts: Texts = None
 
     @model_validator(mode="after")
     def _sets_can_be_sampled(self) -> Self:

@@ -67,7 +67,7 @@ def test_a_metric_of_a_method_has_one_meaning_and_says_it_in_full(method: Method
 @pytest.mark.parametrize("method", Method)
 def test_what_is_measured_on_held_out_data_or_outside_is_an_evaluation(method: Method) -> None:
     for metric in metrics_of(method):
-        is_told = re.match(r"(eval|gold|outside)/|kl/exact$", metric.name) is not None
+        is_told = re.match(r"(eval|baseline|gold|outside)/|kl/exact$", metric.name) is not None
         is_single = method in SAMPLERS and metric.group != Group.SYSTEM
         assert metric.is_evaluation == (is_told or is_single), metric.name
 

@@ -13,6 +13,7 @@ from backend.schemas.vocabulary import Method
 from tests.trainer.conftest import SMALL_CONFIGS, Finished, lines, policy_gradient_config
 
 LETTER = {"terms": [{"kind": "regex", "pattern": "[a-m]", "is_answer": True}]}
+TEXTS = {"path": "inputs/demonstrations.jsonl"}
 PROMPTS = {"prompts": {"path": "inputs/prompts.jsonl"}, "rollout": {"max_new_tokens": 4}}
 
 
@@ -30,7 +31,7 @@ def evaluate_config(model: Path) -> dict[str, Any]:
     more = {
         "evaluation_sets": [{"name": "ood", "prompts": prompts, "split": "heldout"}],
         "breakdown": ["place"],
-        "texts": {"path": "inputs/demonstrations.jsonl"},
+        "texts": TEXTS,
         "samples_per_prompt": 2,
     }
     return config | PROMPTS | more
@@ -67,6 +68,8 @@ POLICIES = (
         reward=LETTER,
         evaluation_sets=[SEEN],
         breakdown=["place"],
+        compare_with_reference=True,
+        texts=TEXTS,
     ),
     lambda model: policy(model, estimator="grpo", dynamic_sampling={"max_replacements": 2}),
     lambda model: policy(model, estimator="remax"),

@@ -151,6 +151,28 @@ def test_what_is_sampled_follows_the_weights(
     assert not (run_dir / ".vllm").exists()
 
 
+def test_the_reference_samples_there_while_the_policy_holds_nothing(
+    workshop: Workshop, model: Path, warm_stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the first step both are one model, with the same seeds."""
+    monkeypatch.setenv("PODIUM_VLLM_PYTHON", str(warm_stand_in))
+    seen = {"name": "seen", "prompts": {"path": "inputs/prompts.jsonl"}, "split": "train"}
+    config = config_of(model, evaluation_sets=[seen], compare_with_reference=True)
+    run_dir = workshop.lay_out("run", config)
+
+    report = workshop.run_here(run_dir)
+
+    assert report["code"] == 0, report
+    won = series(run_dir, "eval/seen/win_rate")
+    assert (sorted(won), won[0]) == ([0, 4], 0.5)
+    assert len(set(series(run_dir, "baseline/seen/reward").values())) == 1
+    assert series(run_dir, "eval/seen/gain")[4] != 0
+    drift = series(run_dir, "logp_drift")
+    assert max(drift.values()) < 1e-3, drift
+    assert [line["rule"] for line in lines(run_dir, "alert")].count("vllm") == 1
+    assert not (run_dir / ".vllm").exists()
+
+
 def test_generate_samples_there_too(workshop: Workshop, model: Path, vllm_python: str) -> None:
     config = {
         "method": "generate",

@@ -102,11 +102,13 @@ class Events:
         """Point a researcher at something."""
         self._write(AlertLine(level=level, rule=rule, message=message, step=step))
 
-    def alert_once(self, rule: str, message: str) -> None:
-        """Warn of something, unless this attempt has said the same."""
+    def alert_once(
+        self, rule: str, message: str, *, level: Literal["info", "warning"] = "warning"
+    ) -> None:
+        """Point a researcher at something, unless this attempt has said the same."""
         if (rule, message) not in self._said:
             self._said.add((rule, message))
-            self.alert(rule, message)
+            self.alert(rule, message, level=level)
 
     def close(self) -> None:
         """Close the file."""

@@ -27,6 +27,10 @@ GroupT = TypeVar("GroupT")
 # The part with the first losses, which checkpoints of earlier releases lack: a run that is resumed
 # from one tells no change of its held-out loss.
 HELDOUT_LOSS = "heldout_loss"
+# The part with what a reference was measured to be, which those of a parent lack that did not ask
+# for it: it is measured when it is needed.
+BASELINE = "baseline"
+_MAY_BE_MISSING = (HELDOUT_LOSS, BASELINE)
 
 # Records per optimizer step where the config does not say.
 BATCH_SIZE = 16
@@ -193,7 +197,7 @@ class Loop:
                 step=self.done_step,
             )
         for name, part in self.parts.items():
-            if name == HELDOUT_LOSS and name not in state["parts"]:
+            if name in _MAY_BE_MISSING and name not in state["parts"]:
                 continue
             _require(name, state["parts"], resumed.step)
             part.restore(state["parts"][name])

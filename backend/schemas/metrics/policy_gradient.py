@@ -456,8 +456,27 @@ _SPEED = tuple(
 
 # As of evaluate; what training adds to the reward is no part of it.
 _NAMED_SETS = tuple(
-    one.model_copy(update={"what": f"{one.what.removesuffix('.')}, without the over-long penalty."})
+    one.model_copy(
+        update={
+            "what": f"{one.what.removesuffix('.')}, without the over-long penalty; win rate and "
+            "gains, against the reference, with `compare_with_reference`."
+        }
+    )
     for one in NAMED_SETS
+)
+
+_BESIDE_THE_REFERENCE = (
+    samplers.BASELINE_ON_SETS.model_copy(
+        update={
+            "title": "Reference on {set}: {measure}",
+            "what": "Reward and length of the reference's answers to the set of that name, the "
+            "same at each evaluation; with `compare_with_reference`.",
+        }
+    ),
+    samplers.TEXT_LOGP.model_copy(update={"healthy": "Near that of the first evaluation."}),
+    samplers.TEXT_CHANGE.model_copy(
+        update={"what": "`eval/text_logp` less that of the reference, text by text."}
+    ),
 )
 
 POLICY_GRADIENT = (
@@ -470,4 +489,5 @@ POLICY_GRADIENT = (
     *_SPEED,
     *PARTS,
     *_NAMED_SETS,
+    *_BESIDE_THE_REFERENCE,
 )

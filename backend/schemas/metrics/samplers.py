@@ -259,6 +259,31 @@ NAMED_SETS = (
     ),
 )
 
+BASELINE_ON_SETS = _evaluated(
+    "baseline/{set}/{measure}",
+    "Baseline on {set}: {measure}",
+    "Reward and length of the baseline on the set of that name.",
+    "As for the measure.",
+)
+
+TEXT_LOGP = _evaluated(
+    "eval/text_logp",
+    "Likelihood of the texts",
+    "Mean log-probability of the responses of `texts`.",
+    "Near that of the model before training.",
+    unit="nats per token",
+    direction="higher",
+)
+
+TEXT_CHANGE = _evaluated(
+    "eval/text_change",
+    "Change in the likelihood of the texts",
+    "`eval/text_logp` less that of the baseline, text by text.",
+    "Near 0; far below, the model has forgotten.",
+    unit="nats per token",
+    direction="higher",
+)
+
 EVALUATE = (
     _evaluated(
         "eval/win_rate",
@@ -309,30 +334,11 @@ EVALUATE = (
         unit="tokens",
         direction="none",
     ),
-    _evaluated(
-        "eval/text_logp",
-        "Likelihood of the texts",
-        "Mean log-probability of the responses of `texts`.",
-        "Near that of the model before training.",
-        unit="nats per token",
-        direction="higher",
-    ),
-    _evaluated(
-        "eval/text_change",
-        "Change in the likelihood of the texts",
-        "`eval/text_logp` less that of the baseline.",
-        "Near 0; far below, the model has forgotten.",
-        unit="nats per token",
-        direction="higher",
-    ),
+    TEXT_LOGP,
+    TEXT_CHANGE,
     *PARTS,
     *NAMED_SETS,
-    _evaluated(
-        "baseline/{set}/{measure}",
-        "Baseline on {set}: {measure}",
-        "Reward and length of the baseline on the set of that name.",
-        "As for the measure.",
-    ),
+    BASELINE_ON_SETS,
     Metric(
         name="reward/raw_mean",
         group=Group.REWARD,

@@ -16,7 +16,7 @@ from backend.domain import continuation, run_config
 from backend.domain.access import Caller
 from backend.errors import InvalidRun
 from backend.schemas.policy_gradient import PolicyGradientConfig
-from backend.schemas.references import Pointer, Reference, pointers
+from backend.schemas.references import DATA, Pointer, Reference, pointers
 from backend.schemas.runs import ConfigProblem, ValidationAnswer
 from backend.schemas.sections import HasSets, HasSplit, Sampler
 from backend.schemas.training import SHORTER, RunConfig, longest_sequence, parse_run_config
@@ -184,7 +184,7 @@ def _check_snapshot(
         return
     _check_hash(path, reference, snapshot.sha256, found)
     _check_contents(path, snapshot, config, found)
-    if "." not in path:
+    if path in DATA:
         _check_heldout(snapshot, config, found)
 
 
@@ -213,14 +213,13 @@ def _check_heldout(snapshot: Snapshot, config: RunConfig, found: _Findings) -> N
         return
     noun = "pairs" if what == "pairs" else snapshot.kind
     none = f"snapshot {snapshot.name!r} has no held-out {noun}"
-    has_sets = isinstance(config, HasSets) and len(config.evaluation_sets) > 0
     if isinstance(config, PolicyGradientConfig) and config.kl.max is not None:
         found.add(
             "kl.max",
             f"kl.max is measured on held-out prompts, but {none}",
             f"Freeze a snapshot with {HELDOUT_FRACTION} above 0, or leave kl.max out.",
         )
-    elif config.eval_every > 0 and not has_sets:
+    elif config.eval_every > 0 and not _reports(config):
         found.add(
             "eval_every",
             f"eval_every is {config.eval_every}, but {none}, so nothing is evaluated",
@@ -229,8 +228,16 @@ def _check_heldout(snapshot: Snapshot, config: RunConfig, found: _Findings) -> N
         )
 
 
+def _reports(config: RunConfig) -> bool:
+    """Whether evaluations measure something beside what the run's own data holds out."""
+    has_sets = isinstance(config, HasSets) and len(config.evaluation_sets) > 0
+    return has_sets or (isinstance(config, PolicyGradientConfig) and config.texts is not None)
+
+
 def _side(config: RunConfig, path: str, kind: SnapshotKind) -> str:
-    """Which split of a snapshot is read; a split is one of prompts."""
+    """Which split of a snapshot is read; a split is one of prompts, and texts are read whole."""
+    if path == "texts":
+        return "all"
     holder = _holder(config, path)
     if not isinstance(holder, HasSplit):
         return Split.TRAIN

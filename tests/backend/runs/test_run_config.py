@@ -508,6 +508,42 @@ def test_evaluations_of_nothing_are_warned_of(
     config = seed.policy_gradient(prompts=all_train["prompts"], eval_every=5)
     assert [one["path"] for one in problems(api, seed, config)] == ["eval_every"]
     assert problems(api, seed, config | {"evaluation_sets": [named]}) == []
+    assert problems(api, seed, config | {"texts": all_train["demonstrations"]}) == []
+
+
+def test_texts_are_read_whole_and_need_nothing_held_out(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    """Also where all of them are held out, and beside prompts of which some are."""
+    with database.write() as session:
+        session.add(
+            Snapshot(
+                id="snapshot_texts",
+                created_at=AT,
+                project_id=seed.project,
+                name="all held out",
+                kind="demonstrations",
+                sha256="0" * 64,
+                heldout_fraction=1,
+                seed=0,
+                filter={},
+                counts={"heldout": {"records": 9}},
+            )
+        )
+    config = seed.policy_gradient(texts={"id": "snapshot_texts"}, eval_every=5)
+
+    assert problems(api, seed, config) == []
+    (found,) = problems(api, seed, config | {"texts": {"id": seed.prompts}})
+    assert (found["path"], found["level"]) == ("texts", "error")
+    assert "expected demonstrations" in found["message"]
+
+
+def test_a_comparison_with_the_reference_needs_a_set(api: TestClient, seed: Seed) -> None:
+    config = seed.policy_gradient(compare_with_reference=True)
+
+    (found,) = problems(api, seed, config)
+
+    assert "there are no evaluation_sets to compare on" in found["message"]
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ class Engine(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of what it holds; it samples no more."""
+        """Let go of what it holds; it samples no more before the next `refresh`."""
 
 
 class TransformersEngine:

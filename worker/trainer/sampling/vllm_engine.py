@@ -78,13 +78,11 @@ class VllmEngine:
     """
 
     def __init__(self, run: Run, rollout: Rollout, model: PreTrainedModel) -> None:
-        """Make the folder that weights go over in."""
+        """Start nothing, and remove what a killed attempt has left."""
         self._run, self._rollout, self._model = run, rollout, model
         self._dtype = run.dtype
         self._folder = run.directory / ".vllm"
         shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir()
-        _write_config(model, self._folder)
         self._pending = b""
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -93,11 +91,14 @@ class VllmEngine:
 
         Raises ConfigError without an interpreter, EngineFailed if vLLM cannot take the model.
         """
-        self._write(trained)
-        if self._child is None:
-            self._start()
-        else:
+        if self._child is not None:
+            self._write(trained)
             self._ask({"load": str(self._folder)}, self._run.stop.check)
+            return
+        self._folder.mkdir()
+        _write_config(self._model, self._folder)
+        self._write(trained)
+        self._start()
 
     def sample(
         self,
@@ -136,6 +137,7 @@ class VllmEngine:
             for pipe in (self._child.stdin, self._child.stdout):
                 if pipe is not None:
                     pipe.close()
+            self._child, self._pending = None, b""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> None:
@@ -147,7 +149,7 @@ class VllmEngine:
             env=_environment(),
         )
         told = self._ask(self._settings(), self._run.stop.check)
-        self._run.events.alert(
+        self._run.events.alert_once(
             "vllm",
             f"vllm {told['version']} samples the responses. A resumed run draws from the same "
             "distribution, but not the same tokens.",

@@ -20,6 +20,7 @@ from worker.trainer.advantages import Advantages, estimate
 from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.data.tokens import Batch, collate, micro_batches_by_prompt
 from worker.trainer.evaluation.breakdown import Breakdown
+from worker.trainer.evaluation.texts import read_texts
 from worker.trainer.importance import Weights, weights
 from worker.trainer.loop import Loop, check_finite
 from worker.trainer.methods.policy_gradient import measure_hash
@@ -29,10 +30,11 @@ from worker.trainer.methods.policy_gradient.critic import Critic
 from worker.trainer.methods.policy_gradient.evaluation import evaluate_policy
 from worker.trainer.methods.policy_gradient.kl_control import KlControl
 from worker.trainer.methods.policy_gradient.kl_limit import KlLimit
-from worker.trainer.methods.policy_gradient.named_sets import NamedSets, read_named
+from worker.trainer.methods.policy_gradient.named_sets import read_named
 from worker.trainer.methods.policy_gradient.overlong import penalty_of
 from worker.trainer.methods.policy_gradient.policy import Policy
 from worker.trainer.methods.policy_gradient.prompt_scores import prompt_scores_line
+from worker.trainer.methods.policy_gradient.reported import Reported
 from worker.trainer.methods.policy_gradient.rollout import Rollout, pad_flat
 from worker.trainer.methods.policy_gradient.samples import LoggedRows, sample_lines
 from worker.trainer.models import adapters
@@ -66,6 +68,7 @@ def train(run: Run, config: PolicyGradientConfig) -> None:
             "kl_limit": training.kl_limit,
             "reward": training.scorer,
             "prompts": training.collector,
+            **training.reported.parts,
         },
         tensor_parts={} if training.critic is None else {"critic": training.critic},
     )
@@ -85,12 +88,13 @@ class PolicyGradient:
         train_prompts, self.heldout_prompts = read_both_splits(run.directory, config, tokenizer)
         require_references(run, train_prompts + self.heldout_prompts, config.reward.terms)
         named = read_named(run, config, tokenizer, self.heldout_prompts)
+        texts = read_texts(run, config, config.model, tokenizer)
         self.policy = Policy(run, config, tokenizer)
-        self.named_sets = NamedSets(run, config, self.policy, named)
-        self.breakdown = Breakdown(run, config.breakdown)
         self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
         declared = declared_ends(self.policy.causal, tokenizer)
         self.more_ends = [one for one in self.sampling.end_ids if one not in declared]
+        self.breakdown = Breakdown(run, config.breakdown)
+        self.reported = Reported(run, config, self.policy, named, texts, more_ends=self.more_ends)
         terms = build_terms(config.reward.terms, tokenizer, run, system=rollout.system)
         tell_not_normalized(run, config.reward, terms)
         self.scorer = Scorer(
@@ -204,11 +208,12 @@ class PolicyGradient:
         return found
 
     def evaluate(self, step: int) -> dict[str, float]:
-        """The named sets, and reward and exact KL on the held-out prompts."""
-        if not self.heldout_prompts and not self.config.evaluation_sets:
+        """The named sets, the texts, and reward and exact KL on the held-out prompts."""
+        if not self.heldout_prompts and not self.reported:
             return {}
+        self.reported.ask_reference(self.scorer)
         self.policy.refresh_sampler(self.optimizer.n_steps)
-        values = self.named_sets.metrics(self.scorer, self.breakdown)
+        values = self.reported.metrics(self.scorer, self.breakdown)
         return values | self._heldout(step) if self.heldout_prompts else values
 
     def _heldout(self, step: int) -> dict[str, float]:

@@ -14,6 +14,8 @@ from pydantic import BaseModel
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference
+from backend.schemas.sections import EvaluationSet, Rollout
+from worker.trainer.data.tokens import Tokens
 from worker.trainer.sampling.prompts import Prompt
 
 
@@ -30,16 +32,56 @@ def of_evaluations(
     `more_ends`: the end tokens that neither the tokenizer nor the model declares.
     The coefficient of the KL is no part: it is applied to both when two evaluations are compared.
     """
-    rollout = config.rollout
     return _digest(
         config.reward,
         _penalty(config),
         config.reference or config.model,
-        [[prompt.id, prompt.ids] for prompt in heldout],
+        *_answers(config, config.rollout, heldout, more_ends),
+    )
+
+
+def of_reference_answers(
+    config: PolicyGradientConfig,
+    one: EvaluationSet,
+    prompts: Sequence[Prompt],
+    more_ends: Sequence[int],
+    precision: str,
+) -> str:
+    """Hash what the reference's answers to a set are, and what they score.
+
+    In another `precision` the same random numbers may give other tokens.
+    """
+    return _digest(
+        "answers",
+        config.reward,
+        config.reference or config.model,
+        one.samples_per_prompt,
+        precision,
+        *_answers(config, one.rollout_of(config.rollout), prompts, more_ends),
+    )
+
+
+def of_reference_texts(
+    config: PolicyGradientConfig, texts: Sequence[Tokens], precision: str
+) -> str:
+    """Hash how likely the reference finds these texts."""
+    read = [[text.prompt, text.response] for text in texts]
+    return _digest("texts", config.reference or config.model, precision, read)
+
+
+def _answers(
+    config: PolicyGradientConfig,
+    rollout: Rollout,
+    prompts: Sequence[Prompt],
+    more_ends: Sequence[int],
+) -> list[object]:
+    """Which responses a model samples."""
+    return [
+        [[prompt.id, prompt.ids] for prompt in prompts],
         [rollout.engine, rollout.max_new_tokens, rollout.temperature, rollout.top_p, config.seed],
         *([rollout.stop] if rollout.stop else []),
         *([sorted(more_ends)] if more_ends else []),
-    )
+    ]
 
 
 def _penalty(config: PolicyGradientConfig) -> list[object]:

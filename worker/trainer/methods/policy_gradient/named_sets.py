@@ -1,25 +1,31 @@
 """How good a policy is on the named sets of its config, which choose nothing.
 
 Called at every evaluation. The random numbers are always the same, and those of an evaluate run
-with the same seed; as there, no over-long penalty is part of the reward.
+with the same seed; as there, no over-long penalty is part of the reward. Where the config compares
+with the reference, that answers each set once, by the same random numbers.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from transformers import PreTrainedTokenizerBase
 
 from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.sections import EvaluationSet
 from worker.trainer.evaluation.breakdown import Breakdown
-from worker.trainer.evaluation.measures import measures
+from worker.trainer.evaluation.comparison import comparison
+from worker.trainer.evaluation.graded import tell_unscored
+from worker.trainer.evaluation.measures import measures, prefix_of
+from worker.trainer.evaluation.outcome import Outcome
 from worker.trainer.evaluation.rows import Measured
+from worker.trainer.methods.policy_gradient.baseline import Baseline
 from worker.trainer.methods.policy_gradient.policy import Policy
 from worker.trainer.rewards.scorer import Scorer
 from worker.trainer.run import Run
 from worker.trainer.sampling.answers import Sampled, all_sampled, read_set
 from worker.trainer.sampling.beside import graded_beside
 from worker.trainer.sampling.decoding import Request
+from worker.trainer.sampling.engines import Engine
 from worker.trainer.sampling.prompts import Prompt, require_references, sampling_of
 
 
@@ -45,7 +51,7 @@ def read_named(
 
 
 class NamedSets:
-    """The sets with their prompts."""
+    """The sets with their prompts; `measures`: by name, the hash of what the reference answers."""
 
     def __init__(
         self,
@@ -53,28 +59,57 @@ class NamedSets:
         config: PolicyGradientConfig,
         policy: Policy,
         prompts: Mapping[str, Sequence[Prompt]],
+        baseline: Baseline,
+        measures: Mapping[str, str],
     ) -> None:
         self._run, self._config, self._policy, self._prompts = run, config, policy, prompts
+        self._baseline, self._measures = baseline, measures
+
+    def ask_reference(self, scorer: Scorer) -> None:
+        """Let the reference answer the sets that it has not answered yet.
+
+        Call it before the sampler gets the policy's weights: the reference samples in its place.
+        """
+        asked = [one for one in self._config.evaluation_sets if one.name in self._measures]
+        asked = [one for one in asked if self._measures[one.name] not in self._baseline]
+        if not asked:
+            return
+        with self._policy.reference_engine() as engine:
+            for one in asked:
+                measured = self._measured(one, engine, scorer)
+                tell_unscored(
+                    self._run.events,
+                    measured.scores.reward,
+                    "they are left out of win rate and gain.",
+                    whose=f"of the reference to the set {one.name}",
+                )
+                self._baseline.keep(self._measures[one.name], asdict(measured.outcome))
 
     def metrics(self, scorer: Scorer, breakdown: Breakdown) -> dict[str, float]:
         """`eval/NAME/...` of every set, with the weights that the policy's sampler has."""
         values: dict[str, float] = {}
         for one in self._config.evaluation_sets:
-            self._run.stop.check()
-            sampled = self._sampled(one, scorer)
-            # The penalty is of the limit that training samples with; a set may have another.
-            answers = [answered.answer for answered in sampled]
-            scores = scorer(answers, learn=False, penalize=False)
-            comparable = replace(scores, reward=scorer.comparable(scores))
-            measured = Measured(sampled, comparable, pass_reward=None)
-            prefix = f"eval/{one.name}/"
+            measured = self._measured(one, self._policy.engine, scorer)
+            prefix = prefix_of(one.name)
             values |= measures(measured.rows, prefix) | breakdown(measured.rows, prefix)
+            if one.name in self._measures:
+                baseline = Outcome(**self._baseline[self._measures[one.name]])
+                values |= comparison(measured, baseline, one.name, breakdown)
         return values
 
-    def _sampled(self, one: EvaluationSet, scorer: Scorer) -> list[Sampled]:
+    def _measured(self, one: EvaluationSet, engine: Engine, scorer: Scorer) -> Measured:
+        self._run.stop.check()
+        sampled = self._sampled(one, engine, scorer)
+        # The penalty is of the limit that training samples with; a set may have another.
+        answers = [answered.answer for answered in sampled]
+        scores = scorer(answers, learn=False, penalize=False)
+        comparable = replace(scores, reward=scorer.comparable(scores))
+        return Measured(sampled, comparable, pass_reward=None)
+
+    def _sampled(self, one: EvaluationSet, engine: Engine, scorer: Scorer) -> list[Sampled]:
         policy, prompts = self._policy, self._prompts[one.name]
         with graded_beside(scorer, prompts, policy.tokenizer) as on_response:
-            responses = policy.engine.sample(
+            responses = engine.sample(
                 [Request(prompt.id, prompt.ids, one.samples_per_prompt) for prompt in prompts],
                 sampling_of(one.rollout_of(self._config.rollout), policy.causal, policy.tokenizer),
                 seed=self._run.config.seed,

@@ -6,7 +6,7 @@ penalty, a reference of its own is there during evaluations only.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import torch
 from peft import PeftModel
@@ -17,7 +17,7 @@ from backend.schemas.policy_gradient import PolicyGradientConfig
 from worker.trainer import precision, random_streams
 from worker.trainer.models import adapters, loading
 from worker.trainer.run import Run
-from worker.trainer.sampling.engines import open_engine
+from worker.trainer.sampling.engines import Engine, open_engine
 
 
 class Policy:
@@ -90,6 +90,22 @@ class Policy:
         finally:
             if not self.has_reference_in_steps:
                 self._reference = None
+
+    @contextmanager
+    def reference_engine(self) -> Iterator[Engine]:
+        """An engine that samples as the reference, with the same kernels and the same precision.
+
+        Its weights are loaded for this alone. The policy's engine lets go of what it holds
+        meanwhile, and needs the next `refresh_sampler`.
+        """
+        run, config = self._run, self._config
+        self.engine.close()
+        self._n_updates_sampled = None
+        model = loading.load_causal_lm(
+            config.reference or config.model, dtype=run.dtype, device=run.device
+        ).requires_grad_(False)
+        with closing(open_engine(run, config.rollout, model, lambda: model)) as engine:
+            yield engine
 
     @contextmanager
     def as_reference(self) -> Iterator[PreTrainedModel]:
