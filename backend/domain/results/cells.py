@@ -15,8 +15,8 @@ from backend.schemas.metrics.verdicts import Span
 
 Part = tuple[PromptSet, str]
 
-# Measured response by response against the baseline of the same draw.
-_PAIRED = {"pass@1": "pass_gain", "reward": "gain"}
+# Measured response by response against the baseline of the same draw, or text by text.
+_PAIRED = {"pass@1": "pass_gain", "reward": "gain", "text_logp": "text_change"}
 
 
 @dataclass(frozen=True)

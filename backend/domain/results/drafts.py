@@ -11,19 +11,21 @@ from typing import Any
 
 from backend.domain.direction import direction_of
 from backend.domain.results.cells import Measured, Part
-from backend.domain.results.measurements import ITSELF, Measurement, PromptSet
+from backend.domain.results.measurements import ITSELF, TEXT_MEASURES, Measurement, PromptSet
 from backend.domain.results.rows import Row
 from backend.domain.results.words import sampling_of
 from backend.domain.seeds.measures import measured_apart
 from backend.domain.verdict.gold import HELD_OUT, gold_metrics
 from backend.schemas.metrics.metric import Direction
-from backend.schemas.metrics.registry import metric_of
+from backend.schemas.metrics.registry import measure_of, metric_of
 from backend.schemas.metrics.results import TableKind
 from backend.schemas.vocabulary import Method
 
 _MOST_METRICS = 12
 _PAPER_K = 16
 _PASSES = re.compile(r"(?:eval/)?pass@(\d+)")
+# By the reward, against the reference on a named set.
+_WON = re.compile(r"eval/[^/]+/win_rate")
 # Of each the first that there is: the better measure.
 _PRICES = (("kl/exact", "kl/response"), ("eval/length", "length/mean"))
 _UNITS = {"score_per_token": "per token", "length": "tokens", "reward": ""}
@@ -84,7 +86,17 @@ class Given:
         """All sets, the most telling first: unseen, those that chose, those that were trained on.
 
         Of equals first those that measured most runs; last of all those that measured no group.
+        Without texts, which are `texts`.
         """
+        return [one for one in self._ordered if not one.is_texts]
+
+    @cached_property
+    def texts(self) -> list[PromptSet]:
+        """The texts whose likelihood was measured, in the same order."""
+        return [one for one in self._ordered if one.is_texts]
+
+    @cached_property
+    def _ordered(self) -> list[PromptSet]:
         return sorted(
             self.labels,
             key=lambda one: (
@@ -106,8 +118,16 @@ class Given:
         configs = (one.config for one in runs if "estimator" in one.config)
         return {str((config.get("prompts") or {}).get("id")) for config in configs}
 
+    @cached_property
+    def _taught_data(self) -> set[str]:
+        """The snapshots whose demonstrations runs were trained on."""
+        configs = (one.config for one in self.measured.runs.values())
+        return {str((config.get("demonstrations") or {}).get("id")) for config in configs}
+
     def is_trained(self, prompts: PromptSet) -> bool:
-        """Whether a run was trained on prompts of this set."""
+        """Whether a run was trained on prompts of this set, or on some of its texts."""
+        if prompts.is_texts:
+            return prompts.data in self._taught_data
         return prompts.data in self._trained_data and prompts.split != "heldout"
 
     def is_partly(self, prompts: PromptSet) -> bool:
@@ -131,7 +151,10 @@ class Given:
 
 def drafts_of(given: Given) -> list[Draft]:
     """All tables that may have data, in the order in which they are shown."""
-    return [*_scores(given), *_breakdowns(given), *_passes(given), *_sets(given), *_runs(given)]
+    return [
+        *_scores(given), *_breakdowns(given), *_passes(given), *_sets(given), *_texts(given),
+        *_runs(given),
+    ]  # fmt: skip
 
 
 def _scores(given: Given) -> Iterator[Draft]:
@@ -227,6 +250,37 @@ def _sets(given: Given) -> Iterator[Draft]:
     )
 
 
+def _texts(given: Given) -> Iterator[Draft]:
+    """How likely texts are that nobody was trained on: what the models have forgotten."""
+    for texts in given.texts:
+        label, is_trained = given.labels[texts], given.is_trained(texts)
+        seen = ", on some of which runs were trained" if is_trained else ""
+        by = " Measured by the runs themselves at their newest evaluation."
+        measured = given.measures(texts)
+        known = [
+            (name, metric)
+            for name in TEXT_MEASURES
+            if name in measured and (metric := measure_of(f"eval/{name}")) is not None
+        ]
+        yield Draft(
+            id=f"{TableKind.TEXTS}/{label}",
+            kind=TableKind.TEXTS,
+            name="Likelihood of texts",
+            set=label,
+            caption=f"Mean log-probability of the responses of `{label}`{seen}: what falls was "
+            f"forgotten. The change is from the model that each was compared with, text by text."
+            f"{by if given.one_of(texts).is_own else ''}",
+            columns=[
+                Column(
+                    metric.title, [(texts, name)], direction_of(metric.name), metric.unit,
+                    is_trained=is_trained,
+                )
+                for name, metric in known
+            ],
+            remarks=given.remarks.get(texts, ()),
+        )  # fmt: skip
+
+
 def _runs(given: Given) -> Iterator[Draft]:
     """What the runs have measured themselves: held out, from outside, and its price."""
     runs = given.measured.runs.values()
@@ -253,6 +307,8 @@ def _own_column(name: str, configs: Sequence[Mapping[str, Any]], *, is_apart: bo
     methods = (Method(str(config["method"])) for config in configs)
     known = next(filter(None, (metric_of(method, name) for method in methods)), None)
     title, unit = (name, "") if known is None else (known.title, known.unit)
+    if _WON.fullmatch(name) and (measure := measure_of(name)) is not None:
+        title, unit = f"{name.split('/')[1]}: {measure.title}", measure.unit
     direction = "none" if is_apart else direction_of(name)
     return Column(
         title, [(ITSELF, name)], direction, unit, has_chosen=_is_of_choosing(name, configs)
@@ -282,7 +338,8 @@ def result_metrics(names: Iterable[str]) -> list[str]:
     found = set(names)
     passes = sorted((int(one[1]), name) for name in found
                     if name.startswith("eval/") and (one := _PASSES.fullmatch(name)))  # fmt: skip
-    measured = [*gold_metrics(found), *HELD_OUT, *(name for _, name in passes)]
+    won = sorted((name for name in found if _WON.fullmatch(name)), key=natural)
+    measured = [*gold_metrics(found), *HELD_OUT, *won, *(name for _, name in passes)]
     prices = [next((one for one in either if one in found), None) for either in _PRICES]
     known = [name for name in measured if name in found]
     costs = [name for name in prices if name is not None]

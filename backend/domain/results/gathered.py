@@ -100,7 +100,7 @@ def _measurements(
         yield from of_evaluation(one, makers.of(one.model), makers.of(baseline))
     for run in runs.values():
         if run.method == Method.POLICY_GRADIENT:
-            yield from of_itself(run, starts.get(run.id, ""))
+            yield from of_itself(run, starts.get(run.id, ""), makers.of(run.reference))
     for run in read.asked:
         if run.method != Method.EVALUATE:
             found = {name: reading(run.values, name, run.steps) for name in run.values}

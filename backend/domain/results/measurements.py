@@ -21,8 +21,11 @@ _MEASURE = re.compile(
     r"(?:pass|maj|bon)@[1-9][0-9]*|reward|length|score_per_token|gain|pass_gain|coverage|"
     r"truncated_fraction|length_right|length_wrong|distinct|distinct_2|win_rate|win_rate_lc"
 )
+# What is measured of texts, all of which are read, whatever their split.
+TEXT_MEASURES = ("text_logp", "text_change")
+TEXTS = "texts"
 _SAMPLING = ("temperature", "top_p", "max_new_tokens")
-_PROMPT = ("stop", "system", "template")
+_PROMPT = ("system", "template")
 # A policy's own evaluation of its held-out prompts: worker.trainer.methods.policy_gradient.
 _OWN_SAMPLES = 2
 _UNKNOWN: Mapping[str, int] = {}
@@ -43,11 +46,19 @@ class Reading:
 
 @dataclass(frozen=True)
 class PromptSet:
-    """A set of prompts: its name in metrics (empty: the prompts of the run itself), its data."""
+    """A set of prompts: its name in metrics (empty: the prompts of the run itself), its data.
+
+    Texts that are only read stand here too, with TEXTS as their split.
+    """
 
     name: str
     data: str
     split: str
+
+    @property
+    def is_texts(self) -> bool:
+        """Whether nothing was sampled on it."""
+        return self.split == TEXTS
 
 
 # What a run has measured under the names that it has itself, whichever prompts that was on.
@@ -85,6 +96,11 @@ class MeasuredRun:
         """The model that it begins with or evaluates, as `key_of` names it; empty for none."""
         return key_of(self.config.get("model"))
 
+    @property
+    def reference(self) -> str:
+        """The model that a policy is compared with, as `key_of` names it."""
+        return key_of(self.config.get("reference")) or self.model
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -111,10 +127,13 @@ def of_evaluation(run: MeasuredRun, subject: str, baseline: str) -> list[Measure
     return list(_measured(run, run.values, subject, baseline=baseline))
 
 
-def of_itself(run: MeasuredRun, start: str) -> list[Measurement]:
-    """What a policy run says of its own policy, and before its first step of the start."""
+def of_itself(run: MeasuredRun, start: str, reference: str = "") -> list[Measurement]:
+    """What a policy run says of its own policy, and before its first step of the start.
+
+    `reference`: the subject that it was compared with if it asked for it, response by response.
+    """
     return [
-        *_measured(run, run.values, run.id, is_own=True, steps=run.steps),
+        *_measured(run, run.values, run.id, is_own=True, baseline=reference, steps=run.steps),
         *_measured(run, run.first, start, is_own=True),
     ]
 
@@ -133,6 +152,12 @@ def _measured(
         if found:
             how = sampling | _penalty_in(found, prompts, run.config)
             yield Measurement(subject, prompts, how, found, run.id, run.number, is_own, baseline)
+    texts = key_of(run.config.get("texts"))
+    names = [name for name in TEXT_MEASURES if f"eval/{name}" in values]
+    if texts and names:
+        found = {name: reading(values, f"eval/{name}", steps) for name in names}
+        where, how = PromptSet("", texts, TEXTS), _prompted(run.config)
+        yield Measurement(subject, where, how, found, run.id, run.number, is_own, baseline)
 
 
 def _penalty_in(
@@ -168,10 +193,16 @@ def _sampling(config: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, An
     return {
         "samples_per_prompt": one.get("samples_per_prompt", 1),
         **said,
-        **{name: rollout.get(name) or "" for name in _PROMPT},
+        "stop": rollout.get("stop") or "",
+        **_prompted(config),
         "reward": config.get("reward"),
         "pass_reward": config.get("pass_reward"),
     }
+
+
+def _prompted(config: Mapping[str, Any]) -> dict[str, Any]:
+    rollout = config.get("rollout") or {}
+    return {name: rollout.get(name) or "" for name in _PROMPT}
 
 
 def readings_of(

@@ -17,6 +17,7 @@ class TableKind(StrEnum):
     BREAKDOWN = "breakdown"  # by a key of the prompts' metadata
     PASSES = "passes"  # pass@k on what was trained on and on what was not
     SETS = "sets"  # the score on each set that no run has seen, and their mean
+    TEXTS = "texts"  # how likely texts are that were only read: what was forgotten
     RUNS = "runs"  # what the runs have measured themselves
 
 

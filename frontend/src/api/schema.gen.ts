@@ -4338,7 +4338,7 @@ export interface components {
          * @description What a table of results is about, in the order in which they are shown.
          * @enum {string}
          */
-        TableKind: "score" | "breakdown" | "passes" | "sets" | "runs";
+        TableKind: "score" | "breakdown" | "passes" | "sets" | "texts" | "runs";
         /**
          * TokenIds
          * @description A response as it was sampled: its ids, its end token or the end of its stop string included.

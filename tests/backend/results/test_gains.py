@@ -11,6 +11,7 @@ from tests.backend.results.plain_runs import (
     SFT,
     answer_of,
     evaluation,
+    named,
     policy,
     spread,
     table_of,
@@ -145,3 +146,26 @@ def test_the_best_has_to_be_better_than_a_start_that_only_its_gain_tells_of(
     assert second.cells[0] is not None
     assert (first.name, first.cells[0].is_best) == ("grpo", is_best)
     assert not second.cells[0].is_best
+
+
+def test_a_policy_that_compared_itself_with_its_start_has_a_paired_gain() -> None:
+    """Of a named set that no evaluation has measured; another reference is no start."""
+    values = spread("eval/ood/pass@1", 0.5, 0.2) | spread("eval/ood/pass_gain", 0.1, 0.05)
+    first = spread("eval/ood/pass@1", 0.3, 0.2) | spread("eval/ood/pass_gain", 0.0, 0.01)
+    lengths = {"eval/ood/length": 9.0}
+    asked = {"evaluation_sets": [named("ood")], "compare_with_reference": True}
+
+    def change(**more: object) -> ResultsChange:
+        run = policy("g", 0, values=values | lengths, first=first | lengths, **asked, **more)
+        cell = table_of(answer_of([run], []), "score/ood").rows[1].cells[0]
+        assert cell is not None
+        assert cell.change is not None
+        return cell.change
+
+    beside_the_start = change()
+    assert (beside_the_start.is_paired, beside_the_start.is_better) == (True, True)
+    assert beside_the_start.value == pytest.approx(0.1)
+    assert change(reference={"id": SFT}).is_paired
+    other = change(reference={"id": "model_other"})
+    assert not other.is_paired
+    assert other.value == pytest.approx(0.5 - 0.3)

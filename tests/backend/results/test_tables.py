@@ -584,6 +584,73 @@ def test_what_runs_measured_themselves_counts_where_nothing_else_did() -> None:
     assert table.missing == "Not measured: `sft`."
 
 
+TEXTS = {"texts": {"id": "snapshot_texts"}}
+
+
+def likely(logp: float, change: float | None = None) -> dict[str, float]:
+    """How likely texts are, and how much that has changed."""
+    changed = {} if change is None else spread("eval/text_change", change, 0.02)
+    return spread("eval/text_logp", logp, 0.3) | changed
+
+
+def test_what_was_forgotten_has_a_table_of_its_own() -> None:
+    """Of what evaluations measured, text by text beside the start; prompts are not in it."""
+    passed = spread("eval/pass@1", 0.5) | {"eval/length": 9.0}
+    found = [
+        evaluation(10, SFT, passed | likely(-2.0), **TEXTS),
+        evaluation(11, "model_g", passed | likely(-2.1, -0.1),
+                   baseline_model={"id": SFT}, **TEXTS),
+        evaluation(12, "model_r", passed | likely(-1.9, 0.1), **TEXTS,
+                   baseline_model={"id": SFT}, split="train"),
+    ]  # fmt: skip
+    runs = [policy("g", 0), policy("r", 1, estimator="rloo")]
+
+    answer = answer_of(runs, found)
+
+    texts = [one for one in answer.tables if one.kind == "texts"]
+    (table,) = texts
+    assert table.set == "prompts, texts"
+    assert [one.name for one in table.columns] == [
+        "Likelihood of the texts", "Change in the likelihood of the texts",
+    ]  # fmt: skip
+    assert {one.unit for one in table.columns} == {"nats per token"}
+    shown = {row.name: [cell and cell.value for cell in row.cells] for row in table.rows}
+    assert shown == {"sft": [-2.0, None], "rloo": [-1.9, 0.1], "grpo": [-2.1, -0.1]}
+    change = table.rows[1].cells[0].change if table.rows[1].cells[0] else None
+    assert change is not None
+    assert (change.is_paired, change.is_better, change.value) == (True, True, 0.1)
+    assert not any("texts" in one.set for one in answer.tables if one.kind != "texts")
+    assert "texts" not in answer.missing
+
+
+def test_texts_that_runs_were_taught_are_told_as_such_and_have_no_best() -> None:
+    taught = policy("s", 0, method="sft", demonstrations=TEXTS["texts"], estimator=None)
+    run = policy("g", 1, model={"id": "model_s"}, values=likely(-1.0, 0.5), **TEXTS)
+
+    (table,) = [one for one in answer_of([run, taught], []).tables if one.kind == "texts"]
+
+    assert all(column.is_trained for column in table.columns)
+    assert "on some of which runs were trained" in table.caption
+    assert "Measured by the runs themselves" in table.caption
+
+
+def test_win_rates_on_named_sets_stand_among_what_the_runs_measured() -> None:
+    won = spread("eval/ood/win_rate", 0.6) | spread("eval/reward", 0.5)
+    asked = {"evaluation_sets": [named("ood")], "compare_with_reference": True}
+    runs = [policy("g", 0, values=won, **asked),
+            policy("r", 1, values=won, estimator="rloo", **asked)]  # fmt: skip
+
+    table = table_of(answer_of(runs, []), "runs")
+
+    assert [(one.name, one.unit, one.has_chosen) for one in table.columns] == [
+        ("Held-out reward", "", True), ("ood: Win rate", "share", False),
+    ]  # fmt: skip
+    other = policy("x", 2, values=won, reference={"id": "model_x"}, **asked)
+    table = table_of(answer_of([*runs, other], []), "runs")
+    assert [one.direction for one in table.columns] == ["higher", "none"]
+    assert any("`reference` differs: `eval/ood/win_rate`" in one for one in table.remarks)
+
+
 def test_the_start_is_a_row_also_where_a_run_made_it() -> None:
     sft = policy("s", 0, method="sft", model={"hub_id": "owner/base"})
     runs = [policy("g", 1, model={"id": "model_s"})]

@@ -10,7 +10,7 @@ import { resultsQuery } from "@/api/measured/results";
 import { runsByIdQuery } from "@/api/runs";
 import { seedGroupsQuery } from "@/api/seed-groups";
 import { managesIn, meQuery } from "@/api/session";
-import type { Experiment, Run } from "@/api/types";
+import type { Experiment, ResultsTable, Run } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { keepFocus } from "@/components/focus/kept-focus";
 import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
@@ -48,6 +48,9 @@ function Texts({ experiment }: { experiment: Experiment }) {
   );
 }
 
+/** Tables that say nothing of which answers are better. */
+const BESIDE: ReadonlySet<ResultsTable["kind"]> = new Set(["texts", "runs"] as const);
+
 function AnswerOf(props: { experiment: Experiment; refetchMs: number | false }) {
   const { experiment, refetchMs } = props;
   const [set, choose] = useChosenSet();
@@ -59,7 +62,7 @@ function AnswerOf(props: { experiment: Experiment; refetchMs: number | false }) 
   });
   const results = useQuery(resultsQuery(experiment.id)).data;
   // What the runs have not measured themselves, evaluations of what they left may have.
-  const isEvaluated = results?.tables.some((table) => table.kind !== "runs") === true;
+  const isEvaluated = results?.tables.some(({ kind }) => !BESIDE.has(kind)) === true;
   return (
     <Loaded query={groups} lines={3}>
       {(answer) =>
