@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { linesByK, setsByK } from "./by-responses";
+import { linesByK, setsByK, tokensAt } from "./by-responses";
 
 const set = (label: string, values: Readonly<Record<string, number>>) => ({
   name: label,
@@ -34,4 +34,11 @@ test("measures at k are lines, k in the order of numbers", () => {
 test("a set with one response to each prompt has no lines", () => {
   const sets = [set("one", { "pass@1": 0.5 }), set("two", { "pass@1": 0.5, "pass@2": 0.6 })];
   expect(setsByK(sets).map(({ label }) => label)).toEqual(["two"]);
+});
+
+test("k responses cost k times the mean length", () => {
+  expect([1, 16].map((k) => tokensAt(set("a", { "pass@1": 0.5, length: 44.5 }), k))).toEqual([
+    44.5, 712,
+  ]);
+  expect(tokensAt(set("a", { "pass@1": 0.5 }), 4)).toBeNull();
 });

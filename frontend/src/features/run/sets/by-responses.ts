@@ -32,3 +32,9 @@ export function linesByK(set: MeasuredSet): readonly LineByK[] {
 /** Sets of which more than one number of responses was measured. */
 export const setsByK = (sets: readonly MeasuredSet[]): readonly MeasuredSet[] =>
   sets.filter((set) => linesByK(set).length > 0);
+
+/** Tokens that k responses take in the mean: what their measures cost; null where no length is known. */
+export function tokensAt(set: MeasuredSet, k: number): number | null {
+  const length = set.measures.find(({ measure }) => measure === "length");
+  return length === undefined ? null : k * length.value;
+}

@@ -7,7 +7,7 @@ import { ksOf, type LineByK } from "@/charts/by-k/places";
 import { Table, type Column } from "@/components/table";
 import { intervalText, number } from "@/lib/format";
 
-import { linesByK, setsByK } from "./by-responses";
+import { linesByK, setsByK, tokensAt } from "./by-responses";
 
 const HEIGHT = 240;
 
@@ -46,7 +46,7 @@ export function Responses({ sets }: { sets: readonly MeasuredSet[] }) {
         </button>
       </div>
       {isTable ? (
-        <Numbers lines={lines} />
+        <Numbers lines={lines} set={set} />
       ) : (
         <LinesByK
           lines={lines}
@@ -54,13 +54,24 @@ export function Responses({ sets }: { sets: readonly MeasuredSet[] }) {
           height={HEIGHT}
         />
       )}
+      {tokensAt(set, 1) !== null && (
+        <p className="small muted">
+          A response has {tokensText(set, 1)} tokens in the mean; k of them cost k times as many.
+        </p>
+      )}
     </section>
   );
 }
 
-function Numbers({ lines }: { lines: readonly LineByK[] }) {
+function tokensText(set: MeasuredSet, k: number): string {
+  const tokens = tokensAt(set, k);
+  return tokens === null ? "n/a" : number(tokens);
+}
+
+function Numbers({ lines, set }: { lines: readonly LineByK[]; set: MeasuredSet }) {
   const columns: readonly Column[] = [
     "Responses (k)",
+    ["Tokens of k responses", "num"],
     ...lines.map(({ name }) => [name, "num"] as const),
   ];
   return (
@@ -68,6 +79,7 @@ function Numbers({ lines }: { lines: readonly LineByK[] }) {
       {(k) => (
         <tr key={k}>
           <th scope="row">{k}</th>
+          <td className="num">{tokensText(set, k)}</td>
           {lines.map(({ name, points }) => {
             const one = points.find((point) => point.k === k);
             return one === undefined ? (
