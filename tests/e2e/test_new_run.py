@@ -133,6 +133,29 @@ def test_an_evaluation_set_is_added_by_the_form(
     workshop.cancel_live_runs()
 
 
+def test_a_policy_is_compared_with_its_reference_by_the_form(
+    workshop: Workshop, open_page: OpenPage, config: dict[str, Any], axe: str
+) -> None:
+    """Its switch is off, and a config that leaves it off says nothing of it."""
+    project = config["project_id"]
+    ood = {"name": "ood", "prompts": config["prompts"], "split": "train"}
+    base = {key: value for key, value in config.items() if key != "project_id"}
+    page = open_page(f"/projects/{project}/runs/new?method=policy_gradient")
+    show(page, base | {"method": "policy_gradient", "evaluation_sets": [ood]})
+    switch = page.get_by_label("compare_with_reference")
+    expect(switch).not_to_be_checked()
+
+    switch.check()
+    assert barriers(page, axe) == []
+    page.get_by_role("button", name="Start the run").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("reinforce-pp")
+
+    (run,) = workshop.get("/runs", project_id=project)["items"]
+    assert run["config"]["compare_with_reference"] is True
+    assert "texts" not in run["config"]
+    workshop.cancel_live_runs()
+
+
 def test_a_preset_says_where_each_setting_comes_from(
     open_page: OpenPage, config: dict[str, Any]
 ) -> None:
