@@ -31,7 +31,7 @@ demo: $(VENV)/.ready frontend/dist/.ready ## run the whole loop on a small real 
 up: $(VENV)/.ready frontend/dist/.ready ## start the API, the browser UI and one worker, until Ctrl-C
 	$(BIN)/podium up
 
-paper: $(VENV)/.ready frontend/dist/.ready ## compare the estimators on puzzles, about two hours (FAST=1: one seed, few steps); goes on where it was
+paper: $(VENV)/.ready frontend/dist/.ready ## compare the estimators on puzzles, two to three hours (FAST=1: one seed, few steps); goes on where it was
 	PODIUM_SLOTS=$${PODIUM_SLOTS:-2} $(BIN)/podium paper $(if $(FAST),--fast)
 
 ##@ Prove

@@ -95,7 +95,8 @@ def carry_out(podium: Podium, arguments: argparse.Namespace) -> None:
     """Everything, stage by stage."""
     size = recipe.FAST if arguments.fast else recipe.FULL
     folder = arguments.data_dir / ("paper-fast" if arguments.fast else "paper")
-    study = Study.open(podium, f"{NAME} (fast)" if arguments.fast else NAME)
+    name = f"{NAME}{' (fast)' if arguments.fast else ''} {recipe.data_hash(size)}"
+    study = Study.open(podium, name)
     paper = _stage("lessons", lambda: taught(study, size, arguments.data_dir / "models"))
     rates = _stage("tuning", lambda: tuned(paper))
     _stage("estimators", lambda: estimators(paper, rates))
@@ -116,7 +117,7 @@ def _stage(name: str, work: Callable[[], Any]) -> Any:
 
 
 def taught(study: Study, size: Size, models: Path) -> Paper:
-    """Puzzles and the taught model, which has seen the search of all sizes but the largest."""
+    """Puzzles and the taught model, which has seen the search of all sizes."""
     base = study.model("untrained", str(_untrained(models / "paper-untrained")))
     sets = {
         "lessons": study.puzzles("lessons", _dealt, kind="demonstrations"),
@@ -182,7 +183,7 @@ def tuned(paper: Paper) -> dict[str, float]:
 
 def estimators(paper: Paper, rates: dict[str, float]) -> None:
     """The first table: each estimator with its tuned learning rate; the last arms get a random
-    reward, one at each learning rate that another arm has."""
+    reward, one at each learning rate that was tried."""
     configs = {
         f"{name} seed {seed}": paper.arm(arm, lr=rates[name], seed=seed)
         for name, arm in recipe.ARMS.items()
@@ -191,7 +192,7 @@ def estimators(paper: Paper, rates: dict[str, float]) -> None:
     coin = {"estimator": "reinforce_pp", "reward": {"terms": [recipe.COIN]}}
     configs |= {
         f"random reward lr {lr} seed {seed}": paper.arm(coin, lr=lr, seed=seed)
-        for lr in sorted(set(rates.values()))
+        for lr in recipe.random_rates(paper.size, rates)
         for seed in paper.size.seeds
     }
     paper.policies("Estimators", configs)

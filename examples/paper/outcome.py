@@ -1,13 +1,15 @@
 """The files that the study leaves: tables in Markdown, one file an experiment, and the curves.
 
 Tables of results come from the service (`GET /experiments/{id}/results`); here is only what those
-do not have: tuning, sampled tokens, and the true score at given distances.
+do not write out: gains with their intervals, tuning, sampled tokens, and the true score at given
+distances.
 """
 
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from paper.recipe import ARMS, LEARNING_RATES
 from paper.study import Study
@@ -31,9 +33,35 @@ def write(study: Study, rates: Mapping[str, float], folder: Path) -> None:
         if name != "Tuning":
             path = f"/experiments/{experiment_id}/results"
             parts.insert(1, study.podium.text(path, format="markdown"))
+            parts.append(gains(study.podium.get(path, format="json")))
         target = folder / f"{name.lower().replace(' ', '-')}.md"
-        target.write_text("\n\n".join(part.strip() for part in parts) + "\n", "utf-8")
+        target.write_text("\n\n".join(part.strip() for part in parts if part) + "\n", "utf-8")
     _write_curves(study, [run for some in policies.values() for run in some], folder)
+
+
+def gains(results: Mapping[str, Any]) -> str:
+    """What each group gained in pass@1 over the model that it began with, set by set.
+
+    The intervals are the service's: over the seeds and, as all share the start and the puzzles,
+    over puzzles too. Empty where nothing was measured beside the start.
+    """
+    found = [
+        [table["set"], row["name"], _change(change), str(row["cells"][0]["n"])]
+        for table in results["tables"]
+        if table["kind"] == "score" and table["columns"][0]["name"] == "pass@1"
+        for row in table["rows"]
+        if row["cells"][0] and (change := row["cells"][0]["change"]) and change["is_paired"]
+    ]
+    title = "Gain in pass@1 over the start, response by response, with 95 % intervals"
+    return _table(title, ["set", "group", "gain", "seeds"], found) if found else ""
+
+
+def _change(change: Mapping[str, Any]) -> str:
+    """A gain with its interval, bold where that excludes 0 on the better side."""
+    span = change["interval"]
+    ends = "" if span is None else f" [{span['low']:.3f}, {span['high']:.3f}]"
+    said = f"{change['value']:.3f}{ends}"
+    return f"**{said}**" if change["is_better"] else said
 
 
 def measured(run: str) -> str:

@@ -94,6 +94,8 @@ def test_prompts_and_searches_fit_the_vocabulary_and_the_limits() -> None:
         assert prompt[0] == tokenizer.bos_token_id
         assert len(prompt) <= recipe.PROMPT_TOKENS
         assert tokenizer.decode(taught) == search
+        assert len(taught) < recipe.LONGEST_TOKENS
+        assert len(prompt) + len(taught) < recipe.LONGEST_LESSON
         if len(puzzle.names) <= 3:
             assert len(taught) < recipe.TRAINED_TOKENS
 
@@ -117,6 +119,53 @@ def test_every_setting_is_one_that_the_service_takes() -> None:
     ]
     for config in configs:
         assert longest_sequence(parse_run_config(config)) <= small_model.LONGEST_TOKENS
+
+
+def test_the_held_out_puzzles_leave_enough_to_train_on() -> None:
+    """No puzzle is trained on twice in the 100 steps of a run, and 420 choose its checkpoint."""
+    config = recipe.policy("model_1", "snap_1", recipe.ARMS["grpo"], lr=1e-4, seed=0, steps=100)
+    n_puzzles = sum(recipe.TRAIN_SPLIT["train"].values())
+    n_heldout = round(n_puzzles * recipe.HELDOUT_FRACTION)
+
+    assert n_heldout == 420
+    asked_for = recipe.FULL.steps * config["rollout"]["prompts_per_step"]
+    assert asked_for <= n_puzzles - n_heldout
+
+
+def test_the_model_is_taught_every_size_that_it_is_measured_on() -> None:
+    measured = {n for some in recipe.TEST_SPLIT.values() for n in some}
+
+    assert measured <= recipe.TRAIN_SPLIT["lessons"].keys()
+
+
+def test_the_random_reward_is_run_at_every_rate_that_was_tried() -> None:
+    chosen = {"grpo": 5e-5, "rloo": 1e-5, "ppo": 5e-5}
+
+    assert recipe.random_rates(recipe.FULL, chosen) == [1e-5, 5e-5, 2e-4]
+    assert recipe.random_rates(recipe.FAST, dict.fromkeys(recipe.ARMS, 5e-5)) == [5e-5]
+
+
+def test_other_puzzles_or_lessons_are_another_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a project has frozen it keeps: a study with a changed recipe must not go on there."""
+    before = recipe.data_hash(recipe.FULL)
+    assert before == recipe.data_hash(recipe.FULL) != recipe.data_hash(recipe.FAST)
+    changes: dict[str, object] = {
+        "HELDOUT_FRACTION": 0.05,
+        "TRAIN_SPLIT": recipe.TRAIN_SPLIT | {"lessons": {3: 12_000}},
+        "SELDOM": (0.1, 0.3),
+        "LONGEST_LESSON": 512,
+    }
+
+    found = set()
+    for name, value in changes.items():
+        with monkeypatch.context() as changed:
+            changed.setattr(recipe, name, value)
+            found.add(recipe.data_hash(recipe.FULL))
+
+    assert len(found - {before}) == len(changes)
+    # What no snapshot is made of changes runs alone, which are made again by their configs.
+    monkeypatch.setattr(recipe, "KL_COEF", 0.1)
+    assert recipe.data_hash(recipe.FULL) == before
 
 
 def test_arms_differ_in_nothing_but_the_estimator_and_the_critic_that_ppo_needs() -> None:

@@ -8,6 +8,7 @@ from paper import outcome, puzzles, small_model
 from paper.study import Study, seldom_solved
 from podium import Podium, Refused
 
+from tests.backend.results.plain_runs import SFT, answer_of, evaluation, policy, spread
 from tests.examples.test_closed_loop import service  # noqa: F401
 
 
@@ -92,3 +93,32 @@ def test_the_true_score_is_that_of_the_first_five_steps_whose_mean_is_so_far_awa
     assert outcome._score_at(1, kl, gold) == "0.300 (step 5)"
     assert outcome._score_at(3, kl, gold) == "0.600 (step 8)"
     assert outcome._score_at(10, kl, gold) == "not reached"
+
+
+def beside_the_start(run: str, number: int, gain: float, half: float) -> Any:
+    """The evaluation of what a run left, with the start as its baseline."""
+    values = spread("eval/pass@1", 0.4 + gain, 0.2) | spread("eval/pass_gain", gain, half)
+    more = {"baseline_model": {"id": SFT}, "samples_per_prompt": 4}
+    return evaluation(number, f"model_{run}", values | {"eval/length": 9.0}, **more)
+
+
+def test_gains_have_the_interval_over_seeds_and_puzzles_and_are_bold_beyond_both() -> None:
+    """.10, .11 and .12: half a t interval of .025, and .03 or .2 by puzzle beside it."""
+    runs = [policy(f"g{n}", n, seed=n) for n in range(3)]
+    runs += [policy(f"r{n}", 3 + n, seed=n, estimator="rloo") for n in range(3)]
+    found = [
+        beside_the_start(run.id, 10 + run.number, 0.1 + 0.01 * (run.number % 3), half)
+        for run, half in zip(runs, [0.03] * 3 + [0.2] * 3, strict=True)
+    ]
+    answer = answer_of(runs, found).model_dump(mode="json")
+
+    written = outcome.gains(answer).splitlines()
+
+    over_seeds = 4.302653 * 0.01 / 3**0.5
+    narrow, wide = ((over_seeds**2 + half**2) ** 0.5 for half in (0.03, 0.2))
+    assert written[0].startswith("## Gain in pass@1 over the start")
+    assert set(written[4:]) == {
+        f"| test | grpo | **0.110 [{0.11 - narrow:.3f}, {0.11 + narrow:.3f}]** | 3 |",
+        f"| test | rloo | 0.110 [{0.11 - wide:.3f}, {0.11 + wide:.3f}] | 3 |",
+    }
+    assert outcome.gains(answer_of(runs, []).model_dump(mode="json")) == ""
