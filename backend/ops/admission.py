@@ -4,7 +4,7 @@ One rule for all connections of a server: those that wait in the kernel (`backen
 those that are served (`backend.ops.connections`).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from enum import IntEnum
 from itertools import islice
 from typing import NamedTuple, Protocol
@@ -22,7 +22,7 @@ LOOKED_AT = 64
 
 
 class Kind(IntEnum):
-    """What is known of the client of a connection; those of the lowest kind end first."""
+    """What is known of the client of a connection."""
 
     ARRIVING = 0  # no request has come yet
     STRANGER = 1
@@ -48,7 +48,7 @@ class Held(Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether it waits, and its client sends nothing."""
+        """Whether it waits for a next request, of which nothing has come."""
 
     def end(self) -> None:
         """Close it without an answer."""
@@ -66,8 +66,9 @@ class Admission:
     """All connections of one server, oldest first, by their holders; used in one event loop.
 
     A holder with more than its share loses its oldest connection that waits. If there are too many
-    in all, the oldest that waits is ended: one without a request, else a stranger's, else one of
-    the person who has the most. Of these one that idles ends before one with a part of a request.
+    in all, the oldest that waits is ended: a stranger's that idles, else one without a request,
+    else a stranger's, else one of the person who has the most. Of a holder and of a person one that
+    idles ends before one with a part of a request.
     """
 
     def __init__(self, most: int, trusted: Sequence[Network] = ()) -> None:
@@ -131,30 +132,40 @@ class Admission:
     def _keep_share(self, one: Held) -> bool:
         holder = self._holders[one]
         of = self._of[holder]
-        return holder.most is None or len(of) <= holder.most or self._end_oldest([of], but=one)
+        return holder.most is None or len(of) <= holder.most or self._end(_oldest(of, one))
 
     def _keep_all(self, one: Held) -> bool:
-        return self.n <= self._most or self._end_oldest(self._in_order(), but=one)
+        return self.n <= self._most or self._end(next(filter(None, self._in_order(one)), None))
 
-    def _in_order(self) -> Iterator[Collection[Held]]:
-        """All, by kinds and persons, as they end when there are too many."""
-        yield self._of_kind[Kind.ARRIVING]
-        yield self._of_kind[Kind.STRANGER]
+    def _in_order(self, but: Held) -> Iterator[Held | None]:
+        """Those of whom the first one ends when there are too many."""
+        arriving, strangers = self._of_kind[Kind.ARRIVING], self._of_kind[Kind.STRANGER]
+        # Whoever had an answer can connect again; who has just connected would get none at all.
+        yield _idle(strangers, but)
+        yield _waiting(arriving, but)
+        yield _waiting(strangers, but)
         known = [of for holder, of in self._of.items() if holder.kind is Kind.KNOWN]
-        yield from sorted(known, key=len, reverse=True)
+        for of in sorted(known, key=len, reverse=True):
+            yield _oldest(of, but)
 
-    def _end_oldest(self, groups: Iterable[Collection[Held]], *, but: Held) -> bool:
-        """End one of the first group in which one waits; whether there was one."""
-        found = next((one for group in groups if (one := _oldest(group, but))), None)
-        if found is None:
+    def _end(self, one: Held | None) -> bool:
+        """End a connection; whether there was one."""
+        if one is None:
             return False
-        self.forget(found)
-        found.end()
+        self.forget(one)
+        one.end()
         return True
 
 
 def _oldest(group: Collection[Held], but: Held) -> Held | None:
     """The oldest that idles, else the oldest that waits."""
+    return _idle(group, but) or _waiting(group, but)
+
+
+def _idle(group: Collection[Held], but: Held) -> Held | None:
     looked_at = islice(group, LOOKED_AT)
-    idle = next((one for one in looked_at if one is not but and one.is_idle), None)
-    return idle or next((one for one in group if one is not but and one.is_waiting), None)
+    return next((one for one in looked_at if one is not but and one.is_idle), None)
+
+
+def _waiting(group: Collection[Held], but: Held) -> Held | None:
+    return next((one for one in group if one is not but and one.is_waiting), None)

@@ -48,7 +48,9 @@ class _Arrival:
     kind: Kind = Kind.ARRIVING
     person: str | None = None
     is_waiting: bool = True
-    is_idle: bool = True
+    # Not even one that has sent nothing: a byte is cheap for whoever opens thousands, and takes
+    # long for somebody far away.
+    is_idle: bool = False
 
     def end(self) -> None:
         """Close without an answer."""

@@ -555,6 +555,20 @@ def test_who_has_shown_a_key_keeps_the_connection(patient: Served, text: bytes) 
             connection.close()
 
 
+def test_who_has_just_connected_is_served_though_others_come(patient: Served) -> None:
+    idle = connect_all(patient, MOST, WHOLE)
+    wait_until(lambda: all(one.is_idle for one in list(patient.guard._all)), "they idle")
+    first = patient.connect()
+    later = connect_all(patient, 3, HALF)
+    wait_until(lambda: patient.arrivals.n_waiting == 4, "all four wait")
+
+    first.sendall(LAST)
+
+    assert rest_of(first).startswith(b"HTTP/1.1 200 ")
+    for connection in [*idle, *later]:
+        connection.close()
+
+
 @pytest.mark.parametrize("text", [HALF, WHOLE])
 def test_a_stranger_has_a_share_of_the_connections(
     patient: Served, monkeypatch: pytest.MonkeyPatch, text: bytes
