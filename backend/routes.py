@@ -62,6 +62,12 @@ class LateRoute(APIRoute):
         """The same route at an address that begins with `prefix`."""
         return type(self)(prefix + self.path, self.endpoint, **self._options)
 
+    def be_looked_at(self) -> None:
+        """Let FastAPI look now, unless it has."""
+        with _looking:
+            if not self._is_looked_at:
+                self._look()
+
     if not TYPE_CHECKING:  # Else every attribute would seem to be there.
 
         def __getattr__(self, name: str) -> Any:

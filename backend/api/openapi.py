@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +23,7 @@ from starlette.routing import BaseRoute
 
 from backend.auth import COOKIE, SAFE_METHODS
 from backend.domain.operations import Of
-from backend.routes import ApiRoute
+from backend.routes import ApiRoute, LateRoute
 
 _PROBLEM = {
     "type": "object",
@@ -69,6 +70,8 @@ _REFUSED = {"application/problem+json": {"schema": {"$ref": "#/components/schema
 # Of any request: a foreign host, who may not, an address that is too long, too many requests, no
 # database. Who signs in is refused like everybody else.
 _ALWAYS = (400, 401, 403, 408, 414, 429, 500, 503)
+# Enough for a request to go on that waits until a route has been looked at.
+_GIVE_WAY_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,20 @@ def statuses(route: ApiRoute) -> list[int]:
     return sorted(found)
 
 
+def _look_at_each(routes: Iterable[BaseRoute]) -> None:
+    """Let FastAPI look at routes, and let requests go before the next one.
+
+    Python gives a lock again to the thread that has just released it: a request for another route
+    would keep the event loop waiting until all of them have been looked at.
+    """
+    for route in routes:
+        if isinstance(route, LateRoute):
+            route.be_looked_at()
+            time.sleep(_GIVE_WAY_S)
+
+
 def _document(app: FastAPI, routes: Iterable[ApiRoute]) -> dict[str, Any]:
+    _look_at_each(app.routes)
     document = get_openapi(
         title=app.title,
         version=app.version,

@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +16,7 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from pydantic import BaseModel, ConfigDict
 
-from backend import main
+from backend import main, routes
 from backend.api import edge, openapi, static
 from backend.errors import Unavailable
 from backend.main import create_app
@@ -301,6 +302,36 @@ def test_a_route_that_can_be_asked_has_built_what_it_asks_for_and_answers() -> N
 
     assert callable(route.app)
     assert is_built == {"body": True, "answer": True}
+
+
+def test_while_the_document_is_made_requests_may_go_before_each_route() -> None:
+    """Whoever waits wakes a little later than the thread that makes it could go on."""
+    looked_at, free_after = list[str](), set[int]()
+
+    class Me(BaseModel):
+        name: str
+
+    class Slow(ApiRoute):
+        def get_route_handler(self) -> Handler:
+            looked_at.append(self.path)
+            time.sleep(0.01)
+            return super().get_route_handler()
+
+    def me() -> Me:
+        return Me(name="a")
+
+    app = FastAPI()
+    found = [Slow(f"/me{n}", me, methods=["GET"], response_model=Me) for n in range(40)]
+    app.router.routes.extend(found)
+    with ThreadPoolExecutor(1) as threads:
+        made = threads.submit(openapi.Description("", found).document, app)
+        while not made.done() and len(looked_at) < len(found):
+            if routes._looking.acquire(blocking=False):
+                free_after.add(len(looked_at))
+                routes._looking.release()
+        assert len(made.result(60)["paths"]) == len(found)
+
+    assert len(free_after) > len(found) / 4
 
 
 def test_a_route_that_admits_anybody_is_not_served() -> None:
