@@ -52,7 +52,7 @@ class RunsChange(Body):
 
     run_ids: list[Id] = Field(min_length=1, max_length=MOST_RUNS_CHANGED)
     add_tags: Tags = Field(default_factory=list)
-    remove_tags: Tags = Field(default_factory=list)
+    remove_tags: list[_Seen] = Field(default_factory=list, max_length=MOST_TAGS)
     experiment_id: Id | None = Field(
         None, description="Of the same project; null takes the runs out of their experiments."
     )

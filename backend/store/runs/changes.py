@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Session
 
 from backend.errors import Conflict, InvalidInput, NotFound
+from backend.schemas.paging import as_spelled
 from backend.schemas.run_table.changes import MOST_TAGS, RunChange, RunsChange, RunSeen
 from backend.schemas.vocabulary import RunState
 from backend.store import dialect, given
@@ -138,7 +139,9 @@ def _store(session: Session, changed: Sequence[_Filed], body: RunsChange, at: da
 
 
 def _tagged(one: _Filed, body: RunsChange) -> list[str]:
-    kept = [tag for tag in one.tags if tag not in body.remove_tags]
+    # As they were sent, too: a tag from before tags were held to rules has its own spelling.
+    removed = {*body.remove_tags, *map(as_spelled, body.remove_tags)}
+    kept = [tag for tag in one.tags if tag not in removed]
     tags = list(dict.fromkeys([*kept, *body.add_tags]))
     if len(tags) > max(MOST_TAGS, len(one.tags)):
         raise InvalidInput(

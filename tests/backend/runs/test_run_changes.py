@@ -121,6 +121,20 @@ def test_many_runs_get_and_lose_tags(api: TestClient, seed: Seed) -> None:
     assert lines(api, third) == []
 
 
+def test_a_tag_from_before_tags_were_held_to_rules_is_removed(
+    api: TestClient, seed: Seed, database: Database
+) -> None:
+    hidden, run_id = "a\u200bb ", made(api, seed, tags=["caf\u00e9", "b"])
+    with database.write() as session:
+        session.query(Run).where(Run.id == run_id).update({"tags": [hidden, "caf\u00e9", "b"]})
+
+    body = {"run_ids": [run_id], "remove_tags": [hidden, "cafe\u0301 "]}
+    answer = api.patch("/runs", json=body)
+
+    assert answer.json() == {"changed": [run_id]}
+    assert tags(api, run_id) == ["b"]
+
+
 def test_all_or_nothing_and_the_error_names_the_run(
     api: TestClient, seed: Seed, database: Database
 ) -> None:

@@ -10,6 +10,7 @@ import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { firstWords } from "@/components/text/conversation";
+import { PlainText } from "@/components/text/plain-text";
 import { useMayChange } from "@/components/use-may";
 import { number, shortId, words } from "@/lib/format";
 
@@ -86,7 +87,7 @@ export function PromptList({ projectId }: { projectId: string }) {
           <td>
             {prompt.tags.map((tag) => (
               <span key={tag} className="tag">
-                {tag}
+                <PlainText text={tag} />
               </span>
             ))}
           </td>

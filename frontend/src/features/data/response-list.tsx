@@ -22,7 +22,12 @@ const SHORT_LINES = 4;
 /** Where it came from: the run that sampled it, or what the import says. */
 function Source({ response, projectId }: { response: ListedResponse; projectId: string }) {
   const { run_id: runId, run_name: name, source } = response;
-  if (runId === null) return <span className="muted">{source}</span>;
+  if (runId === null)
+    return (
+      <span className="muted">
+        <PlainText text={source} />
+      </span>
+    );
   return <Link to={`/projects/${projectId}/runs/${runId}`}>{name}</Link>;
 }
 

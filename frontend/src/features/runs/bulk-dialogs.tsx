@@ -9,6 +9,7 @@ import { Dialog } from "@/components/dialog";
 import { Icon } from "@/components/icons";
 import { PendingButton } from "@/components/form/pending-button";
 import { Missing } from "@/components/states";
+import { PlainText } from "@/components/text/plain-text";
 import { plural } from "@/lib/format";
 
 export type Change = Partial<Omit<RunsChange, "run_ids">>;
@@ -112,7 +113,7 @@ export function TagDialog(props: ChangeDialogProps) {
                 isPending={isPending}
                 onPress={() => onChange({ remove_tags: [one] })}
               >
-                {one} <Icon name="close" />
+                <PlainText text={one} /> <Icon name="close" />
               </PendingButton>
             ))}
           </div>

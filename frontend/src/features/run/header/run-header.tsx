@@ -19,6 +19,7 @@ import { StatePill } from "@/components/run-state";
 import { Ago, useNow } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { MethodName } from "@/components/text/names";
+import { PlainText } from "@/components/text/plain-text";
 import { PageTitle } from "@/components/page-title";
 import { ContinueLink } from "@/features/run/continue-link";
 import { canBeCancelled, mayMoveOn, cancelPrompt, timeWords } from "@/features/run/run-status";
@@ -249,7 +250,7 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
             <ExperimentLink run={run} />
             {run.tags.map((tag) => (
               <span className="tag" key={tag}>
-                {tag}
+                <PlainText text={tag} />
               </span>
             ))}
             {run.archived_at !== null && <span className="small muted">archived</span>}

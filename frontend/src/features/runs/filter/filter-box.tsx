@@ -15,6 +15,7 @@ import { experimentsQuery } from "@/api/experiments";
 import { runKeysQuery } from "@/api/runs";
 import type { RunKeys } from "@/api/types";
 import { Icon } from "@/components/icons";
+import { PlainText } from "@/components/text/plain-text";
 
 import { complete, isComplete, maySend, taken, type Completion, type Known } from "./completion";
 
@@ -183,7 +184,9 @@ export function FilterBox(props: {
               onMouseDown={(event) => event.preventDefault()}
               onClick={() => take(place)}
             >
-              <code>{insert}</code>
+              <code>
+                <PlainText text={insert} />
+              </code>
               <span className="small muted">{about}</span>
             </li>
           ))}

@@ -4,6 +4,7 @@ import { Link } from "react-router";
 
 import { Icon } from "@/components/icons";
 import { NameAndTags } from "@/components/run-edit/name-and-tags";
+import { PlainText } from "@/components/text/plain-text";
 
 import { Cell, type CellProps } from "./cells";
 import { BUILT_IN, isKey } from "../view";
@@ -51,7 +52,7 @@ export const RunRow = memo(function RunRow(props: RowProps) {
                 title={`Show runs with the tag ${tag}`}
                 onClick={() => props.onTag(tag)}
               >
-                {tag}
+                <PlainText text={tag} />
               </button>
             ))}
             {props.mayEdit && (

@@ -11,11 +11,11 @@ import { NOTHING } from "./selection";
 
 // Other than the table takes them to be before it has seen any.
 const ROW_PX = 60;
-const rowsOf = (count: number) =>
+const rowsOf = (count: number, tags: readonly string[] = []) =>
   Array.from({ length: count }, (_, place) => ({
     run: {
       ...{ id: `run_${place}`, project_id: "prj_1", name: `number ${place}` },
-      ...{ tags: [], archived_at: null },
+      ...{ tags, archived_at: null },
     } as unknown as Run,
     fresh: {},
   }));
@@ -57,12 +57,12 @@ afterEach(() => {
 });
 
 const nothing = () => undefined;
-const show = (at: string | null, count = 1) =>
+const show = (at: string | null, count = 1, tags: readonly string[] = []) =>
   act(() =>
     page.render(
       <MemoryRouter>
         <RunsTable
-          rows={rowsOf(count)}
+          rows={rowsOf(count, tags)}
           columns={[]}
           headlines={new Map()}
           experiments={new Map()}
@@ -118,4 +118,10 @@ it("brings a row into sight that is too far away to be drawn", () => {
   expect(names()).not.toContain("number 399");
   show("run_398", 400);
   expect(scrolled).toEqual(["number 399", "number 398"]);
+});
+
+it("shows each character of a tag", () => {
+  show(null, 1, ["a\u202eb"]);
+  const [tag] = ground.querySelectorAll(".tag");
+  expect(tag?.textContent).toBe("aRLOb");
 });
