@@ -200,6 +200,33 @@ def test_a_long_text_is_laid_out_where_it_is_read_and_is_there_everywhere(
     assert sorted(page.locator("article .raw").all_text_contents()) == sorted(SCRIPTS)
 
 
+# Whether the browser finds some words on the page.
+FOUND = """(words) => {
+  getSelection().removeAllRanges();
+  return window.find(words);
+}"""
+AT_A_CUT = """([before, piece]) =>
+  before.textContent.trim().split(" ").at(-1) + " " + piece.textContent.trim().split(" ")[0]"""
+
+
+def test_whoever_looks_for_words_finds_them_across_a_cut(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project, line = workshop.new_project("Phrases"), " ".join(map(str, range(10_000, 25_000)))
+    workshop.take_in(project, "comparisons", [{"prompt": "p", "responses": [line, "other"]}])
+    page = open_page(f"/projects/{project}/rank")
+    pieces = page.locator("article .cut-line .piece")
+    expect(pieces.nth(9)).to_be_attached()
+
+    for at in (0, 8):
+        words = pieces.evaluate_all(f"(all) => ({AT_A_CUT})(all.slice({at}, {at + 2}))")
+        assert line.count(words) == 1
+        assert page.evaluate(FOUND, words)
+    assert not page.evaluate(FOUND, "10000 10002")
+    # Each card has its text once, whatever stands between for the search.
+    assert line in page.locator("article .plain").all_text_contents()
+
+
 def test_formulas_are_typeset_and_code_is_coloured(workshop: Workshop, open_page: OpenPage) -> None:
     project = workshop.new_project("Formulas")
     responses = ["So $\\frac{1}{2}$ of it.\n\n```python\nx = 1\n```", "It costs $5 and $10.\nYes."]

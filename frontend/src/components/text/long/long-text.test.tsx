@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { LONGEST_LINE } from "./cut";
 import { AsWritten, RawText } from "./long-text";
+import { LONGEST_PHRASE } from "./pieces";
 
 declare global {
   var IS_REACT_ACT_ENVIRONMENT: boolean;
@@ -73,6 +74,26 @@ it("says of a line only that it goes on, and keeps its direction", () => {
   expect(others).toEqual([]);
   expect(cut?.getAttribute("dir")).toBe("auto");
   expect(cut?.textContent).toBe(line);
+});
+
+it("puts the end of a piece before the next one of its line, where only the browser's search reads", () => {
+  const text = `${"short\n".repeat(1000)}${Array.from({ length: 3000 }, (_, n) => n).join(" ")}`;
+  shown(text);
+  const [first, second] = place.querySelectorAll(".cut-line > .piece");
+  const again = second?.shadowRoot?.firstElementChild;
+  expect(again?.textContent).toHaveLength(LONGEST_PHRASE);
+  expect(first?.textContent.endsWith(again?.textContent ?? "?")).toBe(true);
+  expect(again?.nextElementSibling?.localName).toBe("slot");
+  expect(place.textContent).toBe(text);
+  const others = place.querySelectorAll(".pieces > .piece, .cut-line > .piece:first-child");
+  expect([...others].filter(({ shadowRoot }) => shadowRoot !== null)).toEqual([]);
+
+  // Another text in its place.
+  shown(`${"short\n".repeat(9000)}`);
+  const left = [...place.querySelectorAll(".piece")].map(
+    (one) => one.shadowRoot?.textContent ?? "",
+  );
+  expect(left.join("")).toBe("");
 });
 
 describe("what is copied", () => {

@@ -4,7 +4,15 @@
  */
 import "./long-text.css";
 
-import { type ClipboardEvent, type CSSProperties, memo, useMemo } from "react";
+import {
+  type ClipboardEvent,
+  type CSSProperties,
+  memo,
+  type RefObject,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+} from "react";
 
 import { PlainParts } from "../plain-text";
 import { type Piece, piecesOf } from "./pieces";
@@ -48,13 +56,33 @@ const LongText = memo(function LongText({ text }: { text: string }) {
   );
 });
 
-function OnePiece({ piece: { parts, lines, ems } }: { piece: Piece }) {
+function OnePiece({ piece: { parts, before, lines, ems } }: { piece: Piece }) {
+  const place = useRef<HTMLSpanElement>(null);
+  useBefore(place, before);
   const room = { "--lines": lines, "--ems": ems } as CSSProperties;
   return (
-    <span className="piece" style={room}>
+    <span className="piece" style={room} ref={place}>
       <PlainParts parts={parts} />
     </span>
   );
+}
+
+/**
+ * The browser's search finds no words of which some stand in another block, so the end of the piece
+ * before stands in front of this one, where nobody sees it. In a tree of its own it belongs neither
+ * to the text of the page nor to what is copied.
+ */
+function useBefore(place: RefObject<HTMLElement | null>, before: string): void {
+  useLayoutEffect(() => {
+    const piece = place.current;
+    if (piece === null || (before === "" && piece.shadowRoot === null)) return;
+    const again = document.createElement("span");
+    again.setAttribute("part", "before");
+    again.setAttribute("aria-hidden", "true");
+    again.textContent = before;
+    const root = piece.shadowRoot ?? piece.attachShadow({ mode: "open" });
+    root.replaceChildren(again, document.createElement("slot"));
+  }, [place, before]);
 }
 
 /** The browser would write a new line behind each piece. */

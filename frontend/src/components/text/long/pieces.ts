@@ -7,10 +7,15 @@ type Parts = readonly (string | Hidden)[];
 export interface Piece {
   /** Text, and what is shown of the hidden characters between. */
   readonly parts: Parts;
+  /** The end of what its line has before it; empty where it begins one. */
+  readonly before: string;
   readonly lines: number;
   /** How wide it would be on one line, about, by the width of an ideograph. */
   readonly ems: number;
 }
+
+/** Whoever looks for no more than this finds it across a cut. */
+export const LONGEST_PHRASE = 100;
 
 /** Stands for a hidden character while the text is cut: it is one itself, and so not in the text. */
 const MARK = "\0";
@@ -19,15 +24,28 @@ export function piecesOf(text: string): (readonly Piece[])[] {
   const parts = revealed(text);
   const marks = parts.filter((part) => typeof part !== "string").values();
   const flat = parts.map((part) => (typeof part === "string" ? part : MARK)).join("");
-  return cut(flat).map((block) => block.map((piece) => pieceOf(piece, marks)));
+  return cut(flat).map((block) => {
+    const pieces: Piece[] = [];
+    for (const piece of block) pieces.push(pieceOf(piece, marks, endOf(pieces.at(-1))));
+    return pieces;
+  });
 }
 
-function pieceOf(flat: string, marks: Iterator<Hidden>): Piece {
+/** Without half a character that takes two. */
+function endOf(piece: Piece | undefined): string {
+  const shown = piece?.parts.map((part) => (typeof part === "string" ? part : part.name)) ?? [];
+  return shown
+    .join("")
+    .slice(-LONGEST_PHRASE)
+    .replace(/^[\udc00-\udfff]/, "");
+}
+
+function pieceOf(flat: string, marks: Iterator<Hidden>, before: string): Piece {
   const parts = flat.split(MARK).flatMap((text, place): Parts => {
     const mark = place === 0 ? undefined : marks.next().value;
     return [mark ?? "", text].filter((part) => part !== "");
   });
-  return { parts, ...roomOf(flat) };
+  return { parts, before, ...roomOf(flat) };
 }
 
 const NEWLINE = 0x0a;
