@@ -200,6 +200,24 @@ def test_a_long_text_is_laid_out_where_it_is_read_and_is_there_everywhere(
     assert sorted(page.locator("article .raw").all_text_contents()) == sorted(SCRIPTS)
 
 
+def test_what_differs_between_long_texts_is_laid_out_where_it_is_read(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project, line = workshop.new_project("Differences"), f"{CHINESE * 20}\n"
+    responses = [line * 400 + "first", line * 200 + "other" + line * 200 + "second"]
+    workshop.take_in(project, "comparisons", [{"prompt": "p", "responses": responses}])
+    page = open_page(f"/projects/{project}/rank")
+    expect(page.locator("article .pieces")).to_have_count(2)
+    page.keyboard.press("v")
+    sides = page.locator(".diff .plain")
+    expect(sides.locator(".pieces")).to_have_count(2)
+
+    assert sorted(sides.all_text_contents()) == sorted(responses)
+    assert sorted(sides.locator("mark").all_text_contents()) == ["first", "other", "second"]
+    laid_out = sides.locator(".piece").evaluate_all(LAID_OUT)
+    assert 2 <= sum(laid_out) < len(laid_out) / 3
+
+
 # Whether the browser finds some words on the page.
 FOUND = """(words) => {
   getSelection().removeAllRanges();

@@ -3,36 +3,23 @@ import "./difference.css";
 
 import { useMemo } from "react";
 
-import { PlainText } from "@/components/text/plain-text";
+import { AsWritten, Compared } from "@/components/text/long/long-text";
 import { compareWords } from "@/lib/text/word-diff";
 
+const TAGS = { both: undefined, first: "del", second: "ins" } as const;
+
 export function Difference({ before, after }: { before: string; after: string }) {
-  const parts = useMemo(() => compareWords(before, after), [before, after]);
+  const stretches = useMemo(
+    () => compareWords(before, after)?.map(({ text, of }) => ({ text, tag: TAGS[of] })),
+    [before, after],
+  );
   if (before === after) return <p className="small faint">The same text.</p>;
-  if (parts === null)
+  if (stretches === undefined)
     return (
       <>
         <p className="small faint">Too different to mark the differences.</p>
-        <p className="plain" dir="auto">
-          <PlainText text={after} />
-        </p>
+        <AsWritten text={after} />
       </>
     );
-  return (
-    <p className="plain difference" dir="auto">
-      {parts.map(({ text, of }, place) =>
-        of === "both" ? (
-          <PlainText key={place} text={text} />
-        ) : of === "second" ? (
-          <ins key={place}>
-            <PlainText text={text} />
-          </ins>
-        ) : (
-          <del key={place}>
-            <PlainText text={text} />
-          </del>
-        ),
-      )}
-    </p>
-  );
+  return <Compared stretches={stretches} className="plain difference" />;
 }

@@ -1,20 +1,14 @@
 /** A text compared with another: what the other does not have is marked. */
-import { PlainText } from "@/components/text/plain-text";
+import { useMemo } from "react";
+
+import { Compared } from "@/components/text/long/long-text";
 
 import type { Piece } from "./diff";
 
 export function Pieces({ pieces }: { pieces: readonly Piece[] }) {
-  return (
-    <p className="plain" dir="auto">
-      {pieces.map((piece, place) =>
-        piece.isOwn ? (
-          <mark key={place}>
-            <PlainText text={piece.text} />
-          </mark>
-        ) : (
-          <PlainText key={place} text={piece.text} />
-        ),
-      )}
-    </p>
+  const stretches = useMemo(
+    () => pieces.map(({ text, isOwn }) => (isOwn ? { text, tag: "mark" as const } : { text })),
+    [pieces],
   );
+  return <Compared stretches={stretches} />;
 }

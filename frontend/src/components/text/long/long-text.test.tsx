@@ -4,7 +4,7 @@ import { createRoot, type Root } from "react-dom/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { LONGEST_LINE } from "./cut";
-import { AsWritten, RawText } from "./long-text";
+import { AsWritten, Compared, RawText } from "./long-text";
 import { LONGEST_PHRASE } from "./pieces";
 
 declare global {
@@ -94,6 +94,36 @@ it("puts the end of a piece before the next one of its line, where only the brow
     (one) => one.shadowRoot?.textContent ?? "",
   );
   expect(left.join("")).toBe("");
+});
+
+describe("a text with marks", () => {
+  const kinds = [undefined, "mark", "ins", "del"] as const;
+
+  it("shows a short one as it is", () => {
+    const stretches = [{ text: "a " }, { text: "b\u200b", tag: "mark" as const }, { text: " c" }];
+    act(() => root.render(<Compared stretches={stretches} />));
+    expect(place.querySelector("p.plain > mark")?.textContent).toBe("bZWSP");
+    expect(place.textContent).toBe("a bZWSP c");
+  });
+
+  it("is whole, in pieces, and each mark is where it was", () => {
+    const stretches = Array.from({ length: 3000 }, (_, n) => ({
+      text: `${n} ${"word ".repeat(n % 40)}${n % 7 === 0 ? "\n" : ""}`,
+      tag: kinds[n % kinds.length],
+    }));
+    act(() => root.render(<Compared stretches={stretches} className="plain x" />));
+    expect(place.querySelector("p.plain.x")?.textContent).toBe(
+      stretches.map(({ text }) => text).join(""),
+    );
+    const pieces = [...place.querySelectorAll(".piece")].map((one) => one.textContent.length);
+    expect(pieces.length).toBeGreaterThan(50);
+    expect(Math.max(...pieces)).toBeLessThanOrEqual(LONGEST_LINE);
+    for (const tag of kinds)
+      if (tag !== undefined)
+        expect([...place.querySelectorAll(tag)].map((one) => one.textContent).join("")).toBe(
+          stretches.flatMap((one) => (one.tag === tag ? [one.text] : [])).join(""),
+        );
+  });
 });
 
 describe("what is copied", () => {

@@ -15,7 +15,7 @@ import {
 } from "react";
 
 import { PlainParts } from "../plain-text";
-import { type Piece, piecesOf } from "./pieces";
+import { type Piece, piecesOf, type Shown, type Stretch } from "./pieces";
 
 /** Between other words of the page. */
 export function AsWritten({ text }: { text: string }) {
@@ -35,10 +35,24 @@ export function RawText({ text }: { text: string }) {
   );
 }
 
-const LongText = memo(function LongText({ text }: { text: string }) {
-  const blocks = useMemo(() => piecesOf(text), [text]);
+/** Compared with another one, whose differences from it are marked. */
+export function Compared(props: { stretches: readonly Stretch[]; className?: string }) {
+  return (
+    <p className={props.className ?? "plain"} dir="auto">
+      <Stretches stretches={props.stretches} />
+    </p>
+  );
+}
+
+function LongText({ text }: { text: string }) {
+  const stretches = useMemo(() => [{ text }], [text]);
+  return <Stretches stretches={stretches} />;
+}
+
+const Stretches = memo(function Stretches({ stretches }: { stretches: readonly Stretch[] }) {
+  const blocks = useMemo(() => piecesOf(stretches), [stretches]);
   const [first, ...others] = blocks.flat();
-  if (others.length === 0) return <PlainParts parts={first?.parts ?? []} />;
+  if (others.length === 0) return <AllShown shown={first?.shown ?? []} />;
   return (
     <span className="pieces" onCopy={copyExactly}>
       {blocks.map((pieces, place) =>
@@ -56,13 +70,25 @@ const LongText = memo(function LongText({ text }: { text: string }) {
   );
 });
 
-function OnePiece({ piece: { parts, before, lines, ems } }: { piece: Piece }) {
+function AllShown({ shown }: { shown: readonly Shown[] }) {
+  return shown.map(({ parts, tag: Tag }, place) =>
+    Tag === undefined ? (
+      <PlainParts key={place} parts={parts} />
+    ) : (
+      <Tag key={place}>
+        <PlainParts parts={parts} />
+      </Tag>
+    ),
+  );
+}
+
+function OnePiece({ piece: { shown, before, lines, ems } }: { piece: Piece }) {
   const place = useRef<HTMLSpanElement>(null);
   useBefore(place, before);
   const room = { "--lines": lines, "--ems": ems } as CSSProperties;
   return (
     <span className="piece" style={room} ref={place}>
-      <PlainParts parts={parts} />
+      <AllShown shown={shown} />
     </span>
   );
 }
