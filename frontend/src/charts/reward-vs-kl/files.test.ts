@@ -18,6 +18,11 @@ describe("a saved picture of reward against KL", () => {
     );
     expect(titleOf(shown)).toBe("GRPO, seed 1 run_k7w2: Reward vs KL: training, held-out");
   });
+  it("has a name of its own where others are called alike", () => {
+    const shown = { of: ["A: GRPO"], apart: "x1", paths: [path("A")] };
+    expect(fileName(nameOf(shown), "csv")).toBe("A- GRPO x1 reward vs KL A.csv");
+    expect(titleOf(shown)).toBe("A: GRPO: Reward vs KL: A");
+  });
   it("does not name the runs behind a mean", () => {
     const faint = { ...path("A seed 1"), isFaint: true };
     expect(titleOf({ of: ["A: GRPO"], paths: [faint, path("A")] })).toBe(

@@ -13,6 +13,8 @@ import { EDGE, sizeOf, standaloneOf } from "../export/standalone";
 export interface Shown {
   /** Whose it is, in parts: a run with its id, or groups. Labels of paths alone do not say. */
   readonly of: readonly string[];
+  /** By what the name of its file differs where others are called alike. */
+  readonly apart?: string | undefined;
   readonly paths: readonly Path[];
 }
 
@@ -23,6 +25,7 @@ const labelsOf = ({ paths }: Shown) =>
 /** Parts of the name of a file. */
 export const nameOf = (shown: Shown): readonly string[] => [
   ...shown.of,
+  ...(shown.apart === undefined ? [] : [shown.apart]),
   "reward vs KL",
   labelsOf(shown).join(" "),
 ];

@@ -141,6 +141,8 @@ function PathLabels({ labels }: Pick<Layout, "labels">) {
 interface RewardVsKlProps {
   /** Whose picture it is, in the name and the title of a saved file. */
   of: readonly string[];
+  /** What else is in the name, where others are called alike. */
+  apart?: string;
   paths: readonly Path[];
   isRoot: boolean;
   height: number;
@@ -160,10 +162,10 @@ interface RewardVsKlProps {
 export function RewardVsKl(props: RewardVsKlProps) {
   const [isTable, setTable] = useState(false);
   const [drawn, setDrawn] = useState<SVGSVGElement | null>(null);
-  const { of, paths, isRoot, reward, exactPaths, onProblem } = props;
+  const { of, apart, paths, isRoot, reward, exactPaths, onProblem } = props;
   const tried = (saved: Promise<void>) => void saved.then(() => onProblem(null), onProblem);
   const savePicture = async (saved: (drawn: SVGSVGElement, shown: Pictured) => unknown) => {
-    if (drawn !== null) await saved(drawn, { of, paths, isRoot, reward });
+    if (drawn !== null) await saved(drawn, { of, apart, paths, isRoot, reward });
   };
   return (
     <>
@@ -198,7 +200,7 @@ export function RewardVsKl(props: RewardVsKlProps) {
         <button
           type="button"
           className="btn small"
-          onClick={() => tried(exactPaths().then((exact) => saveRows({ of, paths: exact })))}
+          onClick={() => tried(exactPaths().then((exact) => saveRows({ of, apart, paths: exact })))}
         >
           Save CSV
         </button>

@@ -100,7 +100,7 @@ function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: 
       <ByPeople runs={asChosen} />
       <GroupTable answer={answer} unit={unit} runs={byId} verdicts={verdicts} />
       <RewardVsKlCard answer={answer} runs={byId} refetchMs={refetchMs} />
-      <Breakdown answer={answer} />
+      <Breakdown answer={answer} runs={byId} />
       <CurveCards answer={answer} runs={byId} refetchMs={refetchMs} />
       <SamePrompt answer={answer} runs={byId} />
       <WhatDiffers answer={answer} />

@@ -15,6 +15,9 @@ export const partsOfRun = (run: { id: string; name: string }): readonly string[]
   run.id.slice(0, ID_LETTERS),
 ];
 
+/** The part by which some runs are told from others that are called alike. */
+export const partOfRuns = (ids: readonly string[]): string => sumOf(ids.join());
+
 /** A name that every file system takes; what it would not take is a dash. */
 export function fileName(parts: readonly string[], ending: string): string {
   const plain = parts.map((part) => part.replace(/[^\p{L}\p{M}\p{N} ._+-]+/gu, "-"));

@@ -4,7 +4,7 @@ import "./breakdown.css";
 import { useQuery } from "@tanstack/react-query";
 
 import { resultsOfRunsQuery } from "@/api/measured/results";
-import type { ResultsCell, ResultsRow, ResultsTable, SeedGroups } from "@/api/types";
+import type { ResultsCell, ResultsRow, ResultsTable, Run, SeedGroups } from "@/api/types";
 import { BarLegend, Bars } from "@/charts/bars/bars";
 import { Segmented } from "@/components/segmented";
 import { colourOf } from "@/components/seed-groups/group-names";
@@ -15,6 +15,7 @@ import { Sentence } from "@/components/text/sentence";
 import { saveCsv } from "@/lib/files/download";
 import { intervalText, number } from "@/lib/format";
 import { useView } from "@/features/compare/view";
+import { partsOfComparison } from "@/features/compare/whose";
 
 import { csvRows, levelsOf, seriesOf, strengthIn } from "./breakdown-rows";
 
@@ -25,10 +26,15 @@ const WAYS = [
 ] as const;
 type Way = (typeof WAYS)[number][0];
 
+interface Compared {
+  readonly answer: SeedGroups;
+  readonly runs: ReadonlyMap<string, Run>;
+}
+
 /** Text stays readable on the darkest cell. */
 const DARKEST_PERCENT = 45;
 
-export function Breakdown({ answer }: { answer: SeedGroups }) {
+export function Breakdown({ answer, runs }: Compared) {
   const { runIds, breakdown, breakdownAs, set } = useView();
   const query = useQuery(resultsOfRunsQuery(runIds));
   if (query.error !== null && query.data === undefined) return <NoAnswer query={query} />;
@@ -37,7 +43,8 @@ export function Breakdown({ answer }: { answer: SeedGroups }) {
   // Only evaluations that were asked for a breakdown have one.
   if (shown === undefined) return null;
   const way: Way = breakdownAs === "heat" ? "heat" : "bars";
-  const saveValues = () => saveCsv(csvRows(shown), [shown.name, shown.set]);
+  const saveValues = () =>
+    saveCsv(csvRows(shown), [...partsOfComparison(answer.groups, runs), shown.name, shown.set]);
   return (
     <section className="card chart breakdown" aria-label="Breakdown">
       <div className="row">

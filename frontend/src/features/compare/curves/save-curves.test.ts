@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 
 import type { GroupCurve, Run, SeedGroups, Series } from "@/api/types";
+import type { Explained } from "@/components/metrics/explained";
 import { csvOf } from "@/lib/files/csv";
+import { fileName } from "@/lib/files/file-name";
 
-import { rowsOf } from "./save-curves";
+import { nameOf, rowsOf } from "./save-curves";
 
 const answer = { groups: [{ name: "", runs: ["r1", "r2"] }] } as unknown as SeedGroups;
 const runs = new Map([["r1", { name: "=HYPERLINK(1)" } as unknown as Run]]);
@@ -33,5 +35,32 @@ describe("a file of compared curves", () => {
     const text = csvOf(rowsOf(answer, runs, "relative", [], [long]));
     expect(text).toContain("relative_s up to");
     expect(text).toContain(`"'=HYPERLINK(1)"`);
+  });
+});
+
+describe("the name of a file", () => {
+  const explained = { name: "eval/reward" } as unknown as Explained;
+  const named = new Map(
+    ["r1", "r2", "r3"].map((id) => [id, { id, name: id === "r3" ? "DPO" : "GRPO" } as Run]),
+  );
+  const saved = (...groups: { name: string; runs: string[] }[]) =>
+    fileName(
+      nameOf({ explained, answer: { groups } as unknown as SeedGroups, runs: named }),
+      "csv",
+    );
+
+  it("says what is compared", () => {
+    const name = saved({ name: "lr 1e-5", runs: ["r1", "r2"] }, { name: "", runs: ["r3"] });
+    expect(name).toMatch(/^compare A- lr 1e-5- B- DPO [0-9a-z]+ eval-reward\.csv$/);
+  });
+  it("is that of one comparison alone, and always the same", () => {
+    const [two, other] = [
+      { name: "", runs: ["r1", "r2"] },
+      { name: "", runs: ["r1", "r3"] },
+    ];
+    expect(saved(two)).toMatch(/^compare A- 2 runs /);
+    expect(saved(two)).not.toBe(saved(other));
+    expect(saved(two)).toBe(saved(two));
+    expect(saved({ name: "", runs: ["r1"] }, { name: "", runs: ["r2"] })).not.toBe(saved(two));
   });
 });

@@ -11,6 +11,7 @@ import type { Axis, Zoom } from "@/charts/live-curves";
 import { unitOf, type Explained } from "@/components/metrics/explained";
 import { estimateText } from "@/components/seed-groups/estimate";
 import { colourOf, isDashed, letterOf } from "@/components/seed-groups/group-names";
+import { partsOfComparison } from "@/features/compare/whose";
 import type { Cell } from "@/lib/files/csv";
 import { saveCsv } from "@/lib/files/download";
 import { plural } from "@/lib/format";
@@ -29,8 +30,12 @@ export interface Chart {
   readonly shown: readonly RunCurve[];
 }
 
+type NamedBy = Pick<Chart, "explained" | "answer" | "runs">;
+
 /** Of a file of this chart. */
-export const nameOf = ({ explained }: Chart): readonly string[] => ["compare", explained.name];
+export function nameOf({ explained, answer: { groups }, runs }: NamedBy): readonly string[] {
+  return [...partsOfComparison(groups, runs), explained.name];
+}
 
 /** What fits into the width of a picture. */
 const MOST_LETTERS = 110;

@@ -4,7 +4,7 @@ import type { GroupCurve, Run, SeedGroup } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 
 import { measuresOf, missingMeasures, type Measure } from "./measures";
-import { namesApart, pathsOf, whoseOf, type Known } from "./paths";
+import { pathsOf, whoseOf, type Known } from "./paths";
 
 const group = (...runs: string[]): SeedGroup => ({
   name: runs.join(),
@@ -156,10 +156,4 @@ describe("what reward can be", () => {
     const titles = missingMeasures([run("eval/reward", "gold/win_rate")]).map(({ title }) => title);
     expect(titles).toEqual(["Gold reward"]);
   });
-});
-
-it("tells runs of one name apart by their ids, and leaves other names as they are", () => {
-  const run = (id: string, name: string) => ({ id: `run_${id}aaaaaaaaaaaaaaaa`, name });
-  const names = namesApart([run("k7w2", "GRPO"), run("x3m9", "GRPO"), run("b2b2", "DPO")]);
-  expect([...names.values()]).toEqual(["GRPO run_k7w2", "GRPO run_x3m9", "DPO"]);
 });

@@ -11,8 +11,7 @@ import {
 } from "@/charts/reward-vs-kl/path";
 import { FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { colourOf, letterOf } from "@/components/seed-groups/group-names";
-import { partsOfRun } from "@/lib/files/file-name";
-import { plural } from "@/lib/format";
+import { groupsText } from "@/features/compare/whose";
 
 import type { Measure } from "./measures";
 
@@ -89,34 +88,14 @@ export function pathsOf(
   return paths.filter(({ points }) => points.length > 0);
 }
 
-/** The names of runs by id; those that several runs share with the beginning of the id. */
-export function namesApart(
-  runs: readonly { readonly id: string; readonly name: string }[],
-): ReadonlyMap<string, string> {
-  const names = runs.map(({ name }) => name);
-  const shared = new Set(names.filter((name, place) => names.indexOf(name) !== place));
-  return new Map(
-    runs.map((run) => [run.id, shared.has(run.name) ? partsOfRun(run).join(" ") : run.name]),
-  );
-}
-
-/** What fits into a title. */
-const MOST_LETTERS = 110;
-
-/** "A: GRPO, B: DPO": the groups that are drawn; one without a name is called by its runs. */
+/** The groups that are drawn, in words: for the title and the name of a saved picture. */
 export function whoseOf(
   groups: readonly SeedGroup[],
   paths: readonly Path[],
   nameOf: (run: string) => string,
 ): string {
   const drawn = new Set(paths.map(({ id }) => id));
-  const said = groups.flatMap(({ name, runs }, place) => {
-    if (![groupId(place), ...runs].some((id) => drawn.has(id))) return [];
-    const [only = ""] = runs;
-    const plain = runs.length === 1 ? nameOf(only) : plural(runs.length, "run");
-    return [`${letterOf(place)}: ${name === "" ? plain : name}`];
-  });
-  const letters = [...said.join(", ")];
-  if (letters.length <= MOST_LETTERS) return letters.join("");
-  return `${letters.slice(0, MOST_LETTERS - 1).join("")}…`;
+  const isDrawn = ({ runs }: SeedGroup, place: number) =>
+    [groupId(place), ...runs].some((id) => drawn.has(id));
+  return groupsText(groups, nameOf, isDrawn);
 }

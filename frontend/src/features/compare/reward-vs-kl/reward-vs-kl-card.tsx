@@ -14,10 +14,11 @@ import { Failure, Skeleton } from "@/components/states";
 import { CostMeasuredApart, MeasuredApart } from "@/features/compare/measured-apart";
 import { SAME_PROMPT_ID } from "@/features/compare/same-prompt/same-prompt";
 import { useView } from "@/features/compare/view";
+import { namesApart, partOfGroups } from "@/features/compare/whose";
 import { useGo } from "@/lib/address/use-go";
 
 import { chosenOf, isGold, measuresOf, missingMeasures, type Measure } from "./measures";
-import { namesApart, pathsOf, whoseOf, type Known } from "./paths";
+import { pathsOf, whoseOf, type Known } from "./paths";
 
 const POINTS = 300;
 const HEIGHT = 360;
@@ -130,6 +131,7 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
     <>
       <RewardVsKl
         of={[whoseOf(answer.groups, paths, nameOf)]}
+        apart={partOfGroups(answer.groups)}
         paths={paths}
         isRoot={isRoot}
         height={HEIGHT}
