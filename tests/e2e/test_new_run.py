@@ -239,6 +239,37 @@ def test_a_setting_is_found_by_a_word_and_a_problem_shows_all_again(
     expect(seed).to_be_visible()
 
 
+def test_each_problem_leads_to_where_it_is_mended(
+    open_page: OpenPage, config: dict[str, Any]
+) -> None:
+    page = open_page(f"/projects/{config['project_id']}/runs/new?method=policy_gradient")
+    base = {key: value for key, value in config.items() if key != "project_id"}
+
+    def follow(change: dict[str, Any], path: str) -> None:
+        show(page, base | change)
+        link = page.get_by_role("complementary").get_by_role("button", name=path, exact=True)
+        link.click()
+
+    def focused(selector: str) -> None:
+        expect(page.locator(selector)).to_be_focused()
+
+    follow({"rollout": 5}, "rollout")
+    focused("[id='field-rollout']")
+    follow({"rollout": {"top_p": 7}}, "rollout.top_p")
+    focused("[id='field-rollout.top_p']")
+    # Whoever folds the section is still led into it.
+    rollout = page.get_by_role("region", name="rollout")
+    rollout.get_by_role("button", name="rollout: Hide").click()
+    page.get_by_role("complementary").get_by_role("button", name="rollout.top_p").click()
+    focused("[id='field-rollout.top_p']")
+    follow({"method": "other"}, "method")
+    focused("fieldset.methods")
+    # What has no field is mended as text.
+    for change, path in (({"other": 1}, "other"), ({"rollout": {"other": 1}}, "rollout.other")):
+        follow(change, path)
+        expect(page.get_by_label("Keys that are missing here take their default")).to_be_focused()
+
+
 def test_what_is_missing_is_trained_from_the_same_form(
     workshop: Workshop, open_page: OpenPage
 ) -> None:

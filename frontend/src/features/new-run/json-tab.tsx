@@ -1,14 +1,16 @@
 /** The same config as text; what is written here is on the form at once. */
-import { useId, useState } from "react";
+import { useState } from "react";
 
 import type { JsonObject } from "@/api/types";
 
 import { parsedConfig } from "./config/json-text";
 import { isSame } from "./config/paths";
+import { fieldId } from "./fields/form-context";
+
+const id = fieldId("");
 
 export function JsonTab(props: { config: JsonObject; onChange: (config: JsonObject) => void }) {
   const [text, setText] = useState(() => JSON.stringify(props.config, null, 2));
-  const id = useId();
   const parsed = parsedConfig(text);
   const isBehind = parsed.config !== null && !isSame(parsed.config, props.config);
   // The config changed elsewhere, by another preset or an undo: the text follows.

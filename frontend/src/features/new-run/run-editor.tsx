@@ -14,9 +14,14 @@ import { useGo, type Go } from "@/lib/address/use-go";
 
 import { differences, suggestedName, type Candidates } from "./config/initial-config";
 import { fieldsOf, grouped, type Field } from "./config/schema";
-import { bySaid, bySearch, found } from "./config/find";
+import { bySaid, bySearch, found, placeOf } from "./config/find";
 import { Fields } from "./fields/field-row";
-import { fieldId, FormProvider, leavesRefusalOpen } from "./fields/form-context";
+import {
+  fieldId,
+  FormProvider,
+  leavesRefusalOpen,
+  type Form as FormValue,
+} from "./fields/form-context";
 import { EVERYTHING, FindSettings, isSearching, type Finding } from "./find-settings";
 import { JsonTab } from "./json-tab";
 import { LabelFields, labelsOf, type Labels } from "./labels";
@@ -91,6 +96,7 @@ function Form(props: { projectId: string; inputs: FormInputs; first: Start; give
   const form = useRef<HTMLDivElement>(null);
   const [isAttempted, setAttempted] = useState(false);
   const [finding, setFinding] = useState(EVERYTHING);
+  const [asked, setAsked] = useState<FormValue["asked"]>(null);
   const problems = validation.data?.problems ?? [];
   const isText = search.get("view") === "json";
 
@@ -119,10 +125,12 @@ function Form(props: { projectId: string; inputs: FormInputs; first: Start; give
   };
   const show = (view: string) => set({ view: view === "json" ? view : "form" });
   const go = (path: string) => {
-    if (isText) show("form");
+    const place = placeOnForm(path, draft.config, inputs.methods);
+    if (isText !== (place === null)) show(isText ? "form" : "json");
     setFinding(EVERYTHING);
-    // The form may first have to appear.
-    requestAnimationFrame(() => focusField(path));
+    setAsked({ place: place ?? "" });
+    // The form or the text may first have to appear.
+    requestAnimationFrame(() => focusOn(place ?? ""));
   };
   return (
     <div className="run-editor">
@@ -163,6 +171,7 @@ function Form(props: { projectId: string; inputs: FormInputs; first: Start; give
               candidates: inputs,
               problems,
               isSearching: isSearching(finding),
+              asked,
               isAttempted,
               change: draft.change,
               beginWith,
@@ -191,8 +200,16 @@ function Form(props: { projectId: string; inputs: FormInputs; first: Start; give
   );
 }
 
-function focusField(path: string) {
-  const parts = path.split(".");
+/** Null for what can be changed as text alone: a key that the method does not have, or the whole. */
+function placeOnForm(path: string, config: JsonObject, methods: readonly Method[]): string | null {
+  if (path === "method") return path;
+  const method = methods.find((one) => one.method === config["method"]);
+  return method === undefined ? null : placeOf(fieldsOf(method), path);
+}
+
+/** Of a field that is not there, such as one of a section that is off, what is around it. */
+function focusOn(place: string): void {
+  const parts = place.split(".");
   for (let length = parts.length; length > 0; length -= 1) {
     const element = document.getElementById(fieldId(parts.slice(0, length).join(".")));
     if (element === null) continue;

@@ -6,6 +6,7 @@ import { checkpointsQuery } from "@/api/runs";
 import type { Method, Preset, Run } from "@/api/types";
 import { NoAnswer } from "@/components/states";
 
+import { fieldId } from "./fields/form-context";
 import type { Start } from "./use-draft";
 
 export function StartChoice(props: {
@@ -20,7 +21,7 @@ export function StartChoice(props: {
   const name = useId();
   return (
     <>
-      <fieldset className="methods">
+      <fieldset className="methods" id={fieldId("method")} tabIndex={-1}>
         <legend className="sr-only">Method</legend>
         {methods.map((method) => (
           <label key={method.method} className="card method">

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { bySaid, bySearch, found } from "./find";
+import { bySaid, bySearch, found, placeOf } from "./find";
 import type { Field } from "./schema";
 
 const common = { isRequired: false, isNullable: false, fallback: undefined, whenAbsent: null };
@@ -54,5 +54,52 @@ describe("what is said", () => {
     const required = { ...number("lr", ""), isRequired: true };
     const said = bySaid({ kl: { max: 5 } });
     expect(names(found([...fields, required], said))).toEqual([["kl", ["max"]], "lr"]);
+  });
+});
+
+describe("the place of a path", () => {
+  const variants = [
+    { kind: "math", name: "math", description: "", fields: [number("weight", "")] },
+    { kind: "model", name: "model", description: "", fields: [number("scale", "")] },
+  ];
+  const terms: Field = {
+    ...common,
+    name: "terms",
+    description: "",
+    type: "list",
+    variants,
+    least: 1,
+    most: 9,
+  };
+  const model: Field = {
+    ...common,
+    name: "model",
+    description: "",
+    type: "reference",
+    wants: "causal_lm",
+  };
+  const reward: Field = {
+    ...common,
+    name: "reward",
+    description: "",
+    type: "section",
+    fields: [terms],
+  };
+  const place = (path: string) => placeOf([...fields, model, reward], path);
+
+  it("is its field or its section", () => {
+    expect(["estimator", "kl", "kl.coef"].map(place)).toEqual(["estimator", "kl", "kl.coef"]);
+  });
+  it("is what has one field for all that lies within", () => {
+    expect(place("model.hub_id")).toBe("model");
+    expect(place("reward.terms.1.scale")).toBe("reward.terms.1.scale");
+    expect(["reward.terms", "reward.terms.1", "reward.terms.1.kind"].map(place)).toEqual(
+      Array(3).fill("reward.terms"),
+    );
+  });
+  it("is nowhere for what the form does not have", () => {
+    expect(["", "other", "kl.other", "reward.terms.1.other"].map(place)).toEqual(
+      Array(4).fill(null),
+    );
   });
 });

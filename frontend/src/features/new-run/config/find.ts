@@ -2,7 +2,7 @@
 import type { JsonObject } from "@/api/types";
 
 import { valueAt } from "./paths";
-import type { Field } from "./schema";
+import type { Field, FieldOf } from "./schema";
 
 export type Wanted = (field: Field, path: string) => boolean;
 
@@ -34,6 +34,31 @@ function wordsOf(field: Field, path: string): string {
   if (field.type === "choice") return `${said} ${field.options.join(" ")}`;
   if (field.type !== "list") return said;
   return [said, ...field.variants.map((one) => `${one.name} ${one.description}`)].join(" ");
+}
+
+/**
+ * The field that a path of a config stands in: its own, or a reference or a list that it lies within.
+ * Null for what the form has no field for, such as an unknown key.
+ */
+export function placeOf(fields: readonly Field[], path: string, prefix = ""): string | null {
+  const [name = "", ...rest] = path.split(".");
+  const field = fields.find((one) => one.name === name);
+  if (field === undefined) return null;
+  const here = `${prefix}${name}`;
+  if (rest.length === 0) return here;
+  if (field.type === "section") return placeOf(field.fields, rest.join("."), `${here}.`);
+  return field.type === "list" ? placeInList(field, here, rest) : here;
+}
+
+/** A kind has no field of its own; an item of another kind is taken out of the list. */
+function placeInList(
+  { variants }: FieldOf<"list">,
+  list: string,
+  [item = "", ...rest]: readonly string[],
+): string | null {
+  if (rest.length === 0 || rest[0] === "kind") return list;
+  const places = variants.map(({ fields }) => placeOf(fields, rest.join("."), `${list}.${item}.`));
+  return places.find((place) => place !== null) ?? null;
 }
 
 /** Those that the config says something about, or has to. */

@@ -12,6 +12,8 @@ export interface Form {
   readonly problems: readonly ConfigProblem[];
   /** Some fields are looked for: sections that hold them are open. */
   readonly isSearching: boolean;
+  /** Where a link of a problem led last: sections around it are open. */
+  readonly asked: { readonly place: string } | null;
   /** After the first try to start, what is missing is a mistake and no longer a thing to do. */
   readonly isAttempted: boolean;
   /** Undefined takes the value out: the default holds again. */
@@ -43,5 +45,5 @@ export function adviceOf(problem: ConfigProblem): string {
   return problem.advice ? `. ${problem.advice}` : "";
 }
 
-/** The element a problem leads to. */
+/** The element a problem leads to; of the empty path the config as text. */
 export const fieldId = (path: string) => `field-${path}`;

@@ -4,7 +4,7 @@ import { useId, useState, type ReactNode } from "react";
 import { valueAt } from "@/features/new-run/config/paths";
 import { isObject, type FieldOf } from "@/features/new-run/config/schema";
 
-import { fieldId, useForm } from "./form-context";
+import { fieldId, useForm, type Form } from "./form-context";
 
 export function Section(props: { field: FieldOf<"section">; path: string; children: ReactNode }) {
   const { field, path } = props;
@@ -12,13 +12,15 @@ export function Section(props: { field: FieldOf<"section">; path: string; childr
   const said = valueAt(form.config, path);
   const saidKeys = isObject(said) ? Object.keys(said).length : 0;
   const isOff = field.isNullable && !isObject(said);
-  const hasProblem = form.problems.some((problem) => problem.path.startsWith(`${path}.`));
-  const [isOpen, setOpen] = useState<boolean | null>(null);
   const id = useId();
-  const isOpenAtFirst = form.isSearching || saidKeys > 0 || field.isRequired || hasProblem;
-  const isShown = !isOff && (isOpen ?? isOpenAtFirst);
+  const [isOpen, setOpen] = useOpen(path, saidKeys > 0 || field.isRequired);
+  const isShown = !isOff && isOpen;
   return (
-    <section className="part" aria-labelledby={id}>
+    <section
+      className="part"
+      aria-labelledby={id}
+      {...(!field.isNullable && { id: fieldId(path), tabIndex: -1 })}
+    >
       <header>
         <div className="grow">
           <h3 id={id} className="mono">
@@ -52,4 +54,15 @@ export function Section(props: { field: FieldOf<"section">; path: string; childr
       {isShown && props.children}
     </section>
   );
+}
+
+/** Whoever folds a section and then follows a link into it wants it open. */
+function useOpen(path: string, isSaid: boolean): [boolean, (isOpen: boolean) => void] {
+  const { problems, isSearching, asked } = useForm();
+  const [chosen, setChosen] = useState<{ isOpen: boolean; asked: Form["asked"] } | null>(null);
+  const isInside = (place: string) => place.startsWith(`${path}.`);
+  const hasProblem = problems.some((problem) => isInside(problem.path));
+  const isLedInto = asked !== null && isInside(asked.place) && chosen?.asked !== asked;
+  const isOpen = isLedInto || (chosen?.isOpen ?? (isSearching || hasProblem || isSaid));
+  return [isOpen, (next) => setChosen({ isOpen: next, asked })];
 }
