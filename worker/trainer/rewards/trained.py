@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 from transformers import PreTrainedTokenizerBase
 
-from backend.schemas.model_folder.reward_card import PROCESS_REWARD_MODEL, REWARD_MODEL
-from backend.schemas.references import Reference
-from backend.schemas.rewards import ModelReward, ProcessReward, RewardTerm
+from backend.schemas.model_folder.reward_card import SAID_OF
+from backend.schemas.references import Reference, pointers
+from backend.schemas.rewards import RewardTerm
+from backend.schemas.vocabulary import ModelKind
 from worker.trainer.models.heads import (
     LoadedScorer,
     check_scorer,
@@ -58,8 +59,7 @@ def check(terms: Sequence[RewardTerm], tokenizer: PreTrainedTokenizerBase, *, wh
 
     Loads no weights.
     """
-    for term in terms:
-        if isinstance(term, ModelReward):
-            check_scorer(term.model, tokenizer, kind=REWARD_MODEL, who=who)
-        elif isinstance(term, ProcessReward):
-            check_scorer(term.process_model, tokenizer, kind=PROCESS_REWARD_MODEL, who=who)
+    for pointer in (one for term in terms for one in pointers(term)):
+        kind = pointer.wants.kind
+        if isinstance(kind, ModelKind):
+            check_scorer(pointer.reference, tokenizer, kind=SAID_OF[kind], who=who)
