@@ -81,11 +81,11 @@ def test_an_evaluation_that_does_not_say_which_values_are_better_is_refused() ->
         Metric(**dict(said) | {"is_evaluation": True})
 
 
-def test_a_metric_of_several_methods_is_a_share_and_better_the_same_way_in_all() -> None:
+def test_what_compares_runs_by_a_metric_is_the_same_of_all_methods_that_have_it() -> None:
     """Compare, tables and filters look it up by its name alone."""
-    found: defaultdict[str, set[tuple[str | None, bool]]] = defaultdict(set)
+    found: defaultdict[str, set[object]] = defaultdict(set)
     for metrics in OWN.values():
         for metric in metrics:
-            found[metric.name].add((metric.direction, metric.unit == SHARE))
+            found[metric.name].add((metric.direction, metric.unit == SHARE, metric.depends_on))
 
     assert {name: said for name, said in found.items() if len(said) > 1} == {}

@@ -1,58 +1,47 @@
 """Which runs measure the same by a metric, so that a higher number is a better policy; pure."""
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from backend.domain.dotted_path import value_at
 from backend.domain.seeds.groups import without_seed
+from backend.schemas.metrics.metric import Aspect, is_of_part
+from backend.schemas.metrics.registry import depends_on
 from backend.schemas.references import DATA
 from backend.schemas.vocabulary import Method
 
 Config = Mapping[str, Any]
 
-# What a number is a measure of, and on what.
-_OF = ("method", "reward", "pass_reward")
-_ON = (*DATA, "split")
 _SETS = "evaluation_sets"
-# What a name may have around a measure: a set before it, a value of a breakdown behind it.
-_IN, _PART = r"eval/([^/]+/)?", r"(/[^/]+\.[^/]+)?"
-# Those that say how much was written, whatever it is worth.
-_WHATEVER_THE_REWARD = re.compile(
-    rf"{_IN}(length|truncated_fraction|distinct|distinct_2){_PART}|eval/text_(logp|change)"
-)
-# Those that another baseline changes.
-_BESIDE_A_BASELINE = re.compile(
-    rf"{_IN}(win_rate|win_rate_lc|gain|pass_gain){_PART}|eval/text_change"
-)
 _BASELINE = "baseline_model"
-
-# Those that the over-long penalty is part of.
-_WITH_THE_PENALTY = re.compile(r"(eval/(reward|objective)|reward/(mean|std))(/.*)?")
+# Of a set these are its own.
+_ON = (*DATA, "split")
 # The penalty begins so many tokens before the limit.
 _PENALTY = ("overlong", "overlong_penalty", "rollout.max_new_tokens")
-
-# What a held-out loss is the value of.
-_LOSS = re.compile(r"eval/(loss|loss_change)")
-_OF_LOSS = ("loss", "beta", "label_smoothing", "margin", "center")
-
 # How responses are sampled, but for the token limit: a run may learn to do with another. A set may
 # say the first ones itself.
 _INHERITED = ("temperature", "top_p")
 _PROMPTED = ("rollout.system", "rollout.template")
 _SAMPLED = (*(f"rollout.{one}" for one in _INHERITED), "rollout.stop", *_PROMPTED)
-# Those of texts that were not sampled.
-_OF_GIVEN_TEXTS = re.compile(r"eval/text_(logp|change)")
-_TEXTS = "texts"
-
 # What the KL is measured against: the reference, or without one the model that the run began with.
 _REFERENCE = "reference"
-_FROM_THE_REFERENCE = re.compile(r"kl/(?!coef$).*|eval/(objective|ref_logp)")
-# The reward less the price of the KL.
-_PRICED = re.compile(r"eval/objective")
-_PRICE = ("kl.coef", "kl.target")
+
+# The sections that say it, in the order in which the first that differs is named.
+_SECTIONS: Mapping[Aspect, tuple[str, ...]] = {
+    "method": ("method",),
+    "reward": ("reward", "pass_reward"),
+    "data": _ON,
+    "sampling": _SAMPLED,
+    "texts": ("texts",),
+    "prompt": _PROMPTED,
+    "baseline": (_BASELINE,),
+    "penalty": _PENALTY,
+    "loss": ("loss", "beta", "label_smoothing", "margin", "center"),
+    "price": ("kl.coef", "kl.target"),
+    "reference": (_REFERENCE,),
+}
 
 
 def measured_apart(metric: str, configs: Sequence[Config]) -> str | None:
@@ -152,20 +141,18 @@ def _is_policy(config: Config) -> bool:
 
 
 def _sections(metric: str) -> tuple[str, ...]:
-    reference = (_REFERENCE,) if _FROM_THE_REFERENCE.fullmatch(metric) else ()
-    if not metric.startswith(("eval/", "reward/")):
-        return reference
-    of = _OF if _WHATEVER_THE_REWARD.fullmatch(metric) is None else ("method",)
-    beside = (_BASELINE,) if _BESIDE_A_BASELINE.fullmatch(metric) else ()
-    if _OF_GIVEN_TEXTS.fullmatch(metric):
-        return (*of, _TEXTS, *_PROMPTED, *beside)
-    penalty = _PENALTY if _WITH_THE_PENALTY.fullmatch(metric) else ()
-    loss = _OF_LOSS if _LOSS.fullmatch(metric) else ()
-    price = _PRICE if _PRICED.fullmatch(metric) else ()
-    return (*of, *_ON, *_SAMPLED, *beside, *penalty, *loss, *price, *reference)
+    aspects = depends_on(metric)
+    if _is_of_a_set(metric):
+        aspects -= {"penalty"}
+    return tuple(one for aspect in _SECTIONS if aspect in aspects for one in _SECTIONS[aspect])
+
+
+def _is_of_a_set(metric: str) -> bool:
+    """Whether it is of a named set, not of a part of the run's own prompts."""
+    n_parts = metric.count("/") + 1 - is_of_part(metric)
+    return metric.startswith("eval/") and n_parts > 2
 
 
 def _of_a_set(metric: str) -> str:
     """The name that a set would have whose metric this is; empty if it can be of none."""
-    parts = metric.split("/")
-    return parts[1] if parts[0] == "eval" and len(parts) > 2 else ""
+    return metric.split("/")[1] if _is_of_a_set(metric) else ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from backend.schemas.metrics.metric import Group, Metric
+from backend.schemas.metrics.metric import EVALUATED, Group, Metric
 from backend.schemas.vocabulary import Method
 
 HELDOUT_PROMPTS = Metric(
@@ -30,6 +30,7 @@ HELDOUT_PAIRS = Metric(
 def _loss_change(unit: str) -> Metric:
     return Metric(
         name="eval/loss_change",
+        depends_on=EVALUATED | {"loss"},
         group=Group.EVALUATION,
         title="Change of the held-out loss",
         what="`eval/loss` less that of the evaluation before the first step, record by record; its "
@@ -45,6 +46,7 @@ def _loss_change(unit: str) -> Metric:
 SFT = (
     Metric(
         name="eval/loss",
+        depends_on=EVALUATED | {"loss"},
         group=Group.EVALUATION,
         title="Held-out loss",
         what="Negative log-likelihood of the held-out responses, before the first step, every "
@@ -87,6 +89,7 @@ REWARD_MODEL = (
     ),
     Metric(
         name="eval/loss",
+        depends_on=EVALUATED | {"loss"},
         group=Group.EVALUATION,
         title="Held-out loss",
         what="The loss on the held-out rankings, with `margin` and `center`.",
@@ -286,6 +289,7 @@ PROCESS_REWARD_MODEL = (
     ),
     Metric(
         name="eval/loss",
+        depends_on=EVALUATED | {"loss"},
         group=Group.EVALUATION,
         title="Held-out loss",
         what="Cross-entropy of the held-out steps.",
@@ -349,6 +353,7 @@ DPO = (
     ),
     Metric(
         name="eval/loss",
+        depends_on=EVALUATED | {"loss"},
         group=Group.EVALUATION,
         title="Held-out loss",
         what="The loss on the held-out rankings; with `loss: ipo` a squared difference, in nats².",

@@ -40,6 +40,18 @@ class Group(StrEnum):
     SYSTEM = "System"
 
 
+# A part of a run's config that the value of a metric depends on, whatever model it is of. `texts`:
+# those that were not sampled; `prompt`: what stands before them; `penalty`: for responses that are too
+# long; `price`: of the KL.
+Aspect = Literal[
+    "method", "reward", "data", "sampling", "texts", "prompt", "baseline", "penalty", "loss", "price",
+    "reference",
+]  # fmt: skip
+# Of what the responses to some prompts are worth, and of what they are, whatever that is worth.
+EVALUATED: frozenset[Aspect] = frozenset({"method", "reward", "data", "sampling"})
+SAMPLED: frozenset[Aspect] = frozenset({"method", "data", "sampling"})
+
+
 class Metric(ApiAnswer):
     """A metric: its title, what it is, its unit and what is healthy.
 
@@ -75,6 +87,9 @@ class Metric(ApiAnswer):
     has_interval: bool = Field(
         False, description="Whether NAME_low and NAME_high are the ends of its 95 % interval."
     )
+
+    # Else than others of its kind: `registry.depends_on` knows these.
+    depends_on: frozenset[Aspect] | None = Field(None, exclude=True)
 
     @model_validator(mode="after")
     def _says_which_is_better(self) -> Self:

@@ -1,12 +1,13 @@
 """Metrics of policy_gradient."""
 
 from backend.schemas.metrics import samplers
-from backend.schemas.metrics.metric import Group, Metric
+from backend.schemas.metrics.metric import EVALUATED, SAMPLED, Group, Metric
 from backend.schemas.metrics.samplers import NAMED_SETS, PARTS
 
 _EVALUATION = (
     Metric(
         name="eval/reward",
+        depends_on=EVALUATED | {"penalty"},
         group=Group.EVALUATION,
         title="Held-out reward",
         what="Mean reward of two responses to each held-out prompt, sampled with the same random "
@@ -34,6 +35,7 @@ _EVALUATION = (
     ),
     Metric(
         name="eval/length",
+        depends_on=SAMPLED,
         group=Group.EVALUATION,
         title="Held-out length",
         what="Mean length of the held-out responses.",
@@ -46,6 +48,7 @@ _EVALUATION = (
     ),
     Metric(
         name="eval/objective",
+        depends_on=EVALUATED | {"penalty", "price", "reference"},
         group=Group.EVALUATION,
         title="Objective",
         what="`eval/reward` less beta times `kl/exact`: what training maximizes if it scales "
@@ -65,6 +68,7 @@ _EVALUATION = (
     ),
     Metric(
         name="eval/truncated_fraction",
+        depends_on=SAMPLED,
         group=Group.EVALUATION,
         title="Truncated held-out responses",
         what="Share of the held-out responses that the token limit cut.",
@@ -88,6 +92,7 @@ _EVALUATION = (
     ),
     Metric(
         name="eval/ref_logp",
+        depends_on=EVALUATED | {"reference"},
         group=Group.EVALUATION,
         title="Reference log-probability",
         what="Mean log-probability of the held-out responses under the reference.",
@@ -102,6 +107,7 @@ _EVALUATION = (
 _REWARD = (
     Metric(
         name="reward/mean",
+        depends_on=EVALUATED | {"penalty"},
         group=Group.REWARD,
         title="Training reward",
         what="Mean reward of the responses of the step, after normalization and clip.",
@@ -122,6 +128,7 @@ _REWARD = (
     ),
     Metric(
         name="reward/std",
+        depends_on=EVALUATED | {"penalty"},
         group=Group.REWARD,
         title="Spread of rewards",
         what="Standard deviation of the rewards of the step, after normalization and clip.",
@@ -239,6 +246,7 @@ _KL = (
     ),
     Metric(
         name="kl/coef",
+        depends_on=frozenset(),
         group=Group.KL,
         title="KL coefficient",
         what="The coefficient beta of the KL in this step.",

@@ -10,7 +10,14 @@ from functools import cache, lru_cache
 
 from backend.schemas.methods import SAMPLERS
 from backend.schemas.metrics import every_method, learners, samplers
-from backend.schemas.metrics.metric import FROM_OUTSIDE, Group, Metric, is_of_part
+from backend.schemas.metrics.metric import (
+    EVALUATED,
+    FROM_OUTSIDE,
+    Aspect,
+    Group,
+    Metric,
+    is_of_part,
+)
 from backend.schemas.metrics.policy_gradient import POLICY_GRADIENT
 from backend.schemas.vocabulary import Method
 
@@ -67,6 +74,25 @@ def measure_of(name: str) -> Metric | None:
     return next(found, None)
 
 
+# Of metrics that say nothing else, by what their names begin with.
+_DEPENDS_ON: Mapping[str, frozenset[Aspect]] = {
+    "eval": EVALUATED,
+    "reward": EVALUATED,
+    "kl": frozenset({"reference"}),
+}
+
+
+def depends_on(name: str) -> frozenset[Aspect]:
+    """What the value of a metric depends on besides the model; nothing of what comes from outside.
+
+    Where these are the same in two runs, the better number is the better model.
+    """
+    known = measure_of(name)
+    if known is not None and known.depends_on is not None:
+        return known.depends_on
+    return _DEPENDS_ON.get(name.partition("/")[0], frozenset())
+
+
 def title_of(method: Method, name: str) -> str:
     """What people call a metric of this method; its name if nobody says."""
     known = metric_of(method, name)
@@ -75,9 +101,16 @@ def title_of(method: Method, name: str) -> str:
 
 def _parts(pattern: str, name: str) -> dict[str, str]:
     """Return what a name has where the pattern has `{term}` and the like; empty if it misfits."""
-    literal = re.split(r"(\{\w+\})", pattern)
-    expression = "".join(
-        f"(?P<{part[1:-1]}>[^/]+)" if part.startswith("{") else re.escape(part) for part in literal
-    )
-    fits = re.fullmatch(expression, name)
+    fits = _expression(pattern).fullmatch(name) if "{" in pattern else None
     return fits.groupdict() if fits else {}
+
+
+@cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    literal = re.split(r"(\{\w+\})", pattern)
+    return re.compile(
+        "".join(
+            f"(?P<{part[1:-1]}>[^/]+)" if part.startswith("{") else re.escape(part)
+            for part in literal
+        )
+    )

@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
-from backend.schemas.metrics.metric import Direction, Group, Metric
+from backend.schemas.metrics.metric import (
+    EVALUATED,
+    SAMPLED,
+    Aspect,
+    Direction,
+    Group,
+    Metric,
+)
 from backend.schemas.rewards import LEARNED_TERMS
 from backend.schemas.vocabulary import Method, in_words
 
@@ -58,6 +65,7 @@ GENERATE = (
     ),
     Metric(
         name="eval/ref_logp",
+        depends_on=EVALUATED | {"reference"},
         group=Group.EVALUATION,
         title="Reference log-probability",
         what="Mean log-probability of the responses under the reference.",
@@ -112,9 +120,11 @@ def _evaluated(
     *,
     unit: str = "",
     direction: Direction | None = None,
+    depends_on: frozenset[Aspect] | None = None,
 ) -> Metric:
     return Metric(
         name=name,
+        depends_on=depends_on,
         group=Group.EVALUATION,
         title=title,
         what=what,
@@ -126,6 +136,8 @@ def _evaluated(
     )
 
 
+_AGAINST_A_BASELINE: frozenset[Aspect] = EVALUATED | {"baseline"}
+_OF_GIVEN_TEXTS: frozenset[Aspect] = frozenset({"method", "texts", "prompt"})
 _LEARNED = in_words((f"`{kind}`" for kind in LEARNED_TERMS), "or")
 
 # Of a set of prompts, by evaluate and by the evaluations of policies.
@@ -190,6 +202,7 @@ OF_A_SET = (
         "Mean reward, after normalization and clip, as in the evaluations of a policy run.",
         "Above `baseline/reward`.",
         direction="higher",
+        depends_on=EVALUATED | {"penalty"},
     ),
     _evaluated(
         "eval/length",
@@ -198,6 +211,7 @@ OF_A_SET = (
         "Near `baseline/length`, unless longer answers are wanted.",
         unit="tokens",
         direction="none",
+        depends_on=SAMPLED,
     ),
     _evaluated(
         "eval/truncated_fraction",
@@ -206,6 +220,7 @@ OF_A_SET = (
         "Near 0; otherwise incomplete responses are scored.",
         unit="share",
         direction="none",
+        depends_on=SAMPLED,
     ),
     _evaluated(
         "eval/coverage",
@@ -223,6 +238,7 @@ OF_A_SET = (
         "Well above 1 / `samples_per_prompt`; as it falls, sampling more helps less.",
         unit="share",
         direction="higher",
+        depends_on=SAMPLED,
     ),
     _evaluated(
         "eval/distinct_2",
@@ -231,6 +247,7 @@ OF_A_SET = (
         "Steady; it falls as responses repeat themselves or each other.",
         unit="share",
         direction="higher",
+        depends_on=SAMPLED,
     ),
 )
 
@@ -273,6 +290,7 @@ TEXT_LOGP = _evaluated(
     "Near that of the model before training.",
     unit="nats per token",
     direction="higher",
+    depends_on=_OF_GIVEN_TEXTS,
 )
 
 TEXT_CHANGE = _evaluated(
@@ -282,6 +300,7 @@ TEXT_CHANGE = _evaluated(
     "Near 0; far below, the model has forgotten.",
     unit="nats per token",
     direction="higher",
+    depends_on=_OF_GIVEN_TEXTS | {"baseline"},
 )
 
 EVALUATE = (
@@ -294,6 +313,7 @@ EVALUATE = (
         "grew with it, look at `eval/win_rate_lc`.",
         unit="share",
         direction="higher",
+        depends_on=_AGAINST_A_BASELINE,
     ),
     _evaluated(
         "eval/win_rate_lc",
@@ -302,6 +322,7 @@ EVALUATE = (
         "Near `eval/win_rate`; far below it, the model wins by writing more.",
         unit="share",
         direction="higher",
+        depends_on=_AGAINST_A_BASELINE,
     ),
     _evaluated(
         "eval/gain",
@@ -309,6 +330,7 @@ EVALUATE = (
         "Mean difference in reward from the baseline's response to the same prompt.",
         "The lower end of its interval is above 0.",
         direction="higher",
+        depends_on=_AGAINST_A_BASELINE,
     ),
     _evaluated(
         "eval/pass_gain",
@@ -316,6 +338,7 @@ EVALUATE = (
         "pass@1 less that of the baseline, response by response of the same draw.",
         "The lower end of its interval is above 0.",
         direction="higher",
+        depends_on=_AGAINST_A_BASELINE,
     ),
     *OF_A_SET,
     *CORRECTNESS,

@@ -187,6 +187,16 @@ def test_each_metric_is_told_apart_by_what_it_depends_on() -> None:
     assert all_measured_apart(names, [alone]) == {}
 
 
+def test_a_part_of_a_set_and_a_named_set_are_told_apart_as_the_measure() -> None:
+    rewards = [{"reward": {"clip": 1}}, {"reward": {"clip": 2}}]
+    baselines = [{"baseline_model": 1}, {"baseline_model": 2}]
+
+    for of in ("eval/length", "eval/cold/length"):
+        assert measured_apart(f"{of}/level.2", rewards) is None
+    for of in ("eval/win_rate", "eval/cold/win_rate", "eval/cold/gain/level.2"):
+        assert measured_apart(of, baselines) == "baseline_model"
+
+
 def test_a_reward_with_the_over_long_penalty_is_another_measure() -> None:
     """By its limit and buffer; what judges correctness, and sets of their own, have none."""
 
