@@ -41,11 +41,11 @@ class Group(StrEnum):
 
 
 # A part of a run's config that the value of a metric depends on, whatever model it is of. `texts`:
-# those that were not sampled; `prompt`: what stands before them; `penalty`: for responses that are too
-# long; `price`: of the KL.
+# those that were not sampled; `prompt`: what stands before them; `penalty`: for responses that are
+# too long; `price`: of the KL.
 Aspect = Literal[
-    "method", "reward", "data", "sampling", "texts", "prompt", "baseline", "penalty", "loss", "price",
-    "reference",
+    "method", "reward", "data", "sampling", "texts", "prompt", "baseline", "penalty", "loss",
+    "price", "reference",
 ]  # fmt: skip
 # Of what the responses to some prompts are worth, and of what they are, whatever that is worth.
 EVALUATED: frozenset[Aspect] = frozenset({"method", "reward", "data", "sampling"})
