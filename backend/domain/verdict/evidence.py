@@ -115,8 +115,12 @@ class Evidence:
         """The step of the newest evaluation if it has no value of its metric, but an earlier one
         has; else None.
         """
-        curve, steps = self.curve(metric), self.evaluated_at(prefix_of(metric))
-        return steps[-1] if curve and steps and steps[-1] > curve[-1].step else None
+        prefix, curve = prefix_of(metric), self.curve(metric)
+        newest = max(
+            (one[-1].step for name, one in self.curves.items() if one and _is_of_set(name, prefix)),
+            default=0,
+        )
+        return newest if curve and newest > curve[-1].step else None
 
     def curve(self, name: str) -> Sequence[Point]:
         """The points of a metric; empty where there is none."""

@@ -41,6 +41,7 @@ _FOLLOWS_LENGTH = 0.5
 _LOSS_NOT_FINITE = "the held-out loss is not finite"
 _NO_TRAINING_PAIR = "in no step did a ranking place one response above another"
 _ALL_ALIKE = "within each held-out ranking all lengths or all scores are the same"
+_SCORES_NOT_FINITE = "the held-out scores are not finite"
 
 
 def sft(evidence: Evidence) -> RunVerdict:
@@ -148,7 +149,6 @@ def _over(evidence: Evidence, moved: Change) -> str:
 def reward_model(evidence: Evidence) -> RunVerdict:
     """A reward model: does it rank held-out pairs as people do?"""
     trained, held_out = evidence.trend("accuracy"), HeldOut(evidence, "pairs")
-    is_scored = "eval/loss" in evidence.curves
     gauges = [
         _accuracy(held_out, "eval/accuracy"),
         _course(evidence, "accuracy", scale=SHARES, why=_NO_TRAINING_PAIR),
@@ -165,7 +165,7 @@ def reward_model(evidence: Evidence) -> RunVerdict:
             "eval/length_correlation",
             scale=_of(-1, 1),
             judged=partial(_against_length, evidence.last("eval/accuracy_shorter")),
-            missing=held_out.missing("eval/length_correlation", _ALL_ALIKE if is_scored else ""),
+            missing=held_out.missing("eval/length_correlation", _why_uncorrelated(evidence)),
         ),
         _heldout(held_out, "eval/margin"),
     ]
@@ -184,6 +184,14 @@ def reward_model(evidence: Evidence) -> RunVerdict:
     where = f"only on {with_span(shorter)} of those in which the shorter response won"
     sentence = f"{found.sentence.removesuffix('.')}, but {where}."
     return found.model_copy(update={"level": "warn", "sentence": sentence})
+
+
+def _why_uncorrelated(evidence: Evidence) -> str:
+    """Why scores have nothing to do with lengths; empty if there are no scores."""
+    if "eval/loss" not in evidence.curves:
+        return ""
+    is_finite = evidence.curve("eval/loss") and evidence.newer_evaluation("eval/loss") is None
+    return _ALL_ALIKE if is_finite else _SCORES_NOT_FINITE
 
 
 def _course(evidence: Evidence, metric: str, *, scale: Span | None = None, why: str = "") -> Gauge:

@@ -169,8 +169,22 @@ def test_a_run_that_was_evaluated_and_made_no_step_says_why_it_has_no_training_l
         gauges = judge(method, Evidence({}, curves, is_over)).gauges
         return {one.missing for one in gauges if not one.metric.startswith("eval/")}
 
-    assert told(is_over=False) <= {"No step has ended yet."}
-    assert told(is_over=True) <= {"The run ended before its first step."}
+    # The gauges of other methods are all of what was held out.
+    has_steps = method in (Method.SFT, Method.REWARD_MODEL)
+    assert told(is_over=False) == ({"No step has ended yet."} if has_steps else set())
+    assert told(is_over=True) == ({"The run ended before its first step."} if has_steps else set())
+
+
+def test_scores_that_are_not_finite_are_not_told_to_be_all_the_same() -> None:
+    def told(*loss: float) -> str:
+        curves = {"eval/prompts": [9.0, 9.0], "eval/pairs": [9.0, 9.0], "eval/loss": loss}
+        points = {name: [Point(*one) for one in enumerate(of)] for name, of in curves.items()}
+        gauges = judge(Method.REWARD_MODEL, Evidence({}, points, True, n_heldout=9)).gauges
+        return next(one.missing for one in gauges if one.metric == "eval/length_correlation")
+
+    alike = "Within each held-out ranking all lengths or all scores are the same."
+    assert told(0.7, 0.6) == alike
+    assert told(0.7) == told() == "The held-out scores are not finite."
 
 
 def test_dpo_that_was_evaluated_on_ties_alone_says_why_it_has_no_loss() -> None:

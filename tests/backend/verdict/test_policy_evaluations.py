@@ -47,8 +47,21 @@ def test_a_rise_whose_last_evaluation_has_no_score_is_not_green() -> None:
 
     assert (found.kind, found.level) == (Kind.IMPROVED, "warn")
     assert found.sentence.endswith("but none of the responses last evaluated could be scored.")
+    assert "could be scored" not in found.reason
+    assert "The interval is over 20 held-out prompts:" in found.reason
     assert found.gauges[0].level == "none"
     assert found.gauges[0].beside == "20 prompts, was 0"
+
+
+def test_a_reward_that_is_not_of_the_newest_evaluation_says_when_it_was() -> None:
+    curves = {**HEALTHY, "reward/mean": HEALTHY["entropy"]}
+    curves |= evaluated("eval/reward", [0.5, 0.51, 0.52], 0.05)
+    coverage = {"eval/coverage": [Point(step, float(step <= 100)) for step in (0, 50, 100, 150)]}
+    found = judge(Method.POLICY_GRADIENT, Evidence(RULES, curves | coverage, True, n_heldout=20))
+
+    assert found.sentence == (
+        "No clear change: the held-out reward was 0.500 and was 0.520 at step 100."
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,7 +125,8 @@ def test_without_held_out_prompts_a_named_set_decides() -> None:
     assert (found.kind, found.level) == (Kind.IMPROVED, "good")
     assert found.judged_by == "eval/ood/reward"
     assert found.sentence == "The reward on the evaluation set ood rose from 0 to 0.600."
-    assert "The interval is over prompts: another seed may end elsewhere." in found.reason
+    where = "the prompts of the evaluation set ood"
+    assert f"The interval is over {where}: another seed may end elsewhere." in found.reason
     assert (found.gauges[0].title, found.gauges[0].value) == ("ood: reward", 0.6)
     assert found.gauges[0].beside == "was 0"
     fell = with_sets(OOD, ood=[0.6, 0.3, 0.0])
@@ -176,7 +190,10 @@ def test_what_a_named_set_leaves_out_is_told_of_that_set() -> None:
     evidence = Evidence(RULES | {"evaluation_sets": [OOD]}, curves, True, STEPS, n_heldout=0)
     found = judge(Method.POLICY_GRADIENT, evidence)
 
-    assert "The reward leaves out 10 % of the responses last evaluated" in found.reason
+    assert found.sentence.endswith("but 10 % of the responses could not be scored.")
+    assert "could not be scored" not in found.reason
+    where = "the scored responses to the prompts of the evaluation set ood"
+    assert f"The interval is over {where}:" in found.reason
     assert found.gauges[0].beside == "10 % unscored, was 0"
     unscored = {"eval/ood/coverage": [Point(0, 0.0)]}
     none = judge(

@@ -189,7 +189,15 @@ def test_an_evaluation_without_a_score_is_told_as_one(is_over: bool) -> None:
     curves = HEALTHY | {"eval/coverage": [Point(0, 0.0)], "kl/exact": [Point(0, 0.1)]}
     found = judge(Method.POLICY_GRADIENT, Evidence(RULES, curves, is_over, n_heldout=20))
 
-    assert found.sentence.endswith("no response to a held-out prompt could be scored.")
+    assert (found.kind, found.sentence) == (
+        (
+            Kind.UNJUDGED,
+            "Nothing in the run shows whether the policy got better: no response to a held-out "
+            "prompt could be scored.",
+        )
+        if is_over
+        else (Kind.WAITING, "Too early to say: no evaluation so far could be scored.")
+    )
     assert found.gauges[0].missing == "No response could be scored."
 
 

@@ -99,7 +99,10 @@ class Story:
         yield "eval/prompts", float(self.n_heldout)
         yield from _with_ends("eval/loss", value, has_ends=self.n_heldout > 1)
         if self.method == Method.REWARD_MODEL:
-            yield from (("eval/calibration_error", 0.01), ("eval/length_correlation", value))
+            yield "eval/calibration_error", 0.01
+            # Scores that are not finite have none.
+            if value is not None:
+                yield "eval/length_correlation", value
         if not count or not self.is_countable:
             return
         # Scores that are not finite are right of nothing.
@@ -179,10 +182,12 @@ def _truths(story: Story) -> dict[str, bool]:
         ),
         r"no held-out ranking places|label other than": n > 0 and not story.is_countable,
         r"labelled wrong": story.method == Method.PROCESS_REWARD_MODEL and n > 0,
-        r"values is finite|is not finite|has a finite": "not finite" in found,
+        r"values is finite|(is|are) not finite|has a finite": "not finite" in found,
+        # Neither lengths nor scores are so in these stories.
+        r"all lengths or all scores": False,
         r"could be scored": "unscored" in found,
         r"evaluated only once|one evaluation so far": n == 1,
-        r"was not evaluated|no evaluation so far": n == 0,
+        r"was not evaluated|no evaluation so far\.": n == 0,
         r"not evaluated yet|Too early|so far|measured yet|has ended yet": not story.is_over,
         r"Nothing was measured|run measured nothing": not story.curves(),
         r"ended before its first step": story.n_steps == 0 and story.is_over,
@@ -222,6 +227,18 @@ def test_a_run_waits_only_for_what_can_come(story: Story) -> None:
     if found.kind == Kind.WAITING:
         assert not story.is_over
         assert not is_hopeless
+    if not (story.is_over or is_hopeless or _is_decided(story)):
+        assert found.kind == Kind.WAITING
+
+
+def _is_decided(story: Story) -> bool:
+    """Whether evaluations that are not all unusable show anything, or that they cannot."""
+    found = story.found[: story.n_evaluations]
+    n_finite = found.count("finite")
+    if story.method not in (Method.SFT, Method.POLICY_GRADIENT):
+        return len(found) > 0
+    is_lost = story.method == Method.SFT and n_finite > 0 and found[-1] != "finite"
+    return n_finite > 1 or is_lost
 
 
 @given(stories())

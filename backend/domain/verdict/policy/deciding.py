@@ -8,6 +8,7 @@ from typing import Any
 from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import Estimate, Evidence, prefix_of
 from backend.domain.verdict.gold import gold_metrics
+from backend.plural import plural
 
 OWN = "eval/reward"
 # A course has at least two values.
@@ -59,12 +60,19 @@ class Deciding:
     @property
     def is_expected(self) -> bool:
         """Whether the run evaluates anything that its model has not learned."""
-        return bool(self.evidence.n_heldout) or self._heldout != OWN
+        return bool(self.evidence.n_heldout) or self._heldout != OWN or self.is_evaluated
 
     @property
     def n_heldout(self) -> int | None:
         """The prompts that it is measured on; None = not known."""
         return self.evidence.n_heldout if self.metric == OWN else None
+
+    @property
+    def prompts(self) -> str:
+        """Which prompts those are, as far as it is known."""
+        if name := _set_of(self.metric):
+            return f"the prompts of the evaluation set {name}"
+        return "prompts" if self.n_heldout is None else plural(self.n_heldout, "held-out prompt")
 
     @property
     def unscored(self) -> float:

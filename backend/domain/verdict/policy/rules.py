@@ -85,8 +85,7 @@ class _Policy:
         told = self._told()
         best = self.best if len(self.evaluations) > 1 else None
         shipped = output.output(self.evidence, self.evaluations, self.name)
-        unscored = self.deciding.unscored if self.evaluations else 0.0
-        caveats = (unscored_sentence(unscored), self.deciding.ended_early)
+        caveats = (self._unscored(told.sentence), self.deciding.ended_early)
         return RunVerdict(
             kind=told.kind,
             level=told.level,
@@ -98,6 +97,21 @@ class _Policy:
             shipped_step=self.evidence.shipped_step,
             happened=self._happened(),
         )
+
+    def _unscored(self, sentence: str) -> str:
+        """Tell of responses without a reward, unless this sentence tells of them."""
+        is_told = self._many_unscored and self._many_unscored in sentence
+        return unscored_sentence(self.deciding.unscored if self.evaluations and not is_told else 0)
+
+    @property
+    def _many_unscored(self) -> str:
+        """Say that the reward leaves out so much that it may have risen by that; else empty."""
+        unscored = self.deciding.unscored
+        if unscored <= _MOST_UNSCORED:
+            return ""
+        if unscored == 1:
+            return "none of the responses last evaluated could be scored"
+        return f"{percent(unscored)} of the responses could not be scored"
 
     @cached_property
     def deciding(self) -> Deciding:
@@ -195,8 +209,9 @@ class _Policy:
         if not self.evidence.has_begun:
             return self._unmeasured()
         deciding = self.deciding
-        if deciding.is_expected and not (deciding.is_evaluated or self.evidence.is_over):
-            return _Told(Kind.WAITING, "none", "Too early to say: no evaluation so far.")
+        if deciding.is_expected and not self.evidence.is_over:
+            scored = " could be scored" if deciding.is_evaluated else ""
+            return _Told(Kind.WAITING, "none", f"Too early to say: no evaluation so far{scored}.")
         why, advice = self._not_evaluated
         return _Told(
             Kind.UNJUDGED,
@@ -285,12 +300,8 @@ class _Policy:
             return Kind.IMPROVED, "warn", f"{rose}, but the policy is far from its reference.", ""
         if collapse:
             return Kind.IMPROVED, "warn", f"{rose}, but {collapse}.", collapse
-        unscored = self.deciding.unscored
-        if unscored > _MOST_UNSCORED:
-            but = f"{percent(unscored)} of the responses could not be scored"
-            if unscored == 1:
-                but = "none of the responses last evaluated could be scored"
-            return Kind.IMPROVED, "warn", f"{rose}, but {but}.", ""
+        if self._many_unscored:
+            return Kind.IMPROVED, "warn", f"{rose}, but {self._many_unscored}.", ""
         return Kind.IMPROVED, "good", f"{rose}{self._but_output}.", ""
 
     @property
@@ -316,10 +327,9 @@ class _Policy:
                 "The interval was attached from outside; Podium does not know which prompts and "
                 "samples it covers"
             )
-        n = self.deciding.n_heldout
-        prompts = "prompts" if n is None else plural(n, "held-out prompt")
-        scored = "the scored responses to " if self.deciding.unscored > 0 else ""
-        return f"The interval is over {scored}{prompts}"
+        # Of an evaluation that has no scored response nothing is compared.
+        scored = "the scored responses to " if 0 < self.deciding.unscored < 1 else ""
+        return f"The interval is over {scored}{self.deciding.prompts}"
 
     @property
     def _is_proxy(self) -> bool:
@@ -343,9 +353,10 @@ class _Policy:
         if self.training_rose:
             sentence = f"The training reward rose, but the {self.name} did not."
             return _Told(Kind.OVERFITTED, "warn", sentence, (f"{change}.", *self.signs.sentences()))
-        sentence = (
-            f"No clear change: the {self.name} was {shown(first.value)} and is {shown(last.value)}."
-        )
+        now = f"is {shown(last.value)}"
+        if self.deciding.unscored == 1:
+            now = f"was {shown(last.value)} at step {last.step:,}"
+        sentence = f"No clear change: the {self.name} was {shown(first.value)} and {now}."
         return _Told(Kind.STALLED, "warn", sentence, (f"{change}.", *self.signs.sentences()))
 
     def _collapsed(self, *reasons: str) -> _Told:
