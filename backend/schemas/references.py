@@ -6,7 +6,7 @@ fits: `Annotated[Reference, PointsTo(SnapshotKind.PROMPTS)]`; `pointers` and `wa
 everybody else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Self, get_args, get_origin
 
@@ -56,6 +56,12 @@ class Reference(BaseModel):
         if self.sha256 is not None and self.sha256 == other.sha256:
             return True
         return (self.id, self.hub_id, self.path) == (other.id, other.hub_id, other.path)
+
+
+def known_by(reference: Mapping[str, Any] | None) -> set[str]:
+    """What a reference in a stored config is known by: its id and the sha256 of its content."""
+    found = reference or {}
+    return {found[name] for name in ("id", "sha256") if found.get(name)}
 
 
 @dataclass(frozen=True)

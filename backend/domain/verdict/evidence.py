@@ -4,7 +4,7 @@ Used by the rules of each method in this folder.
 """
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import NormalDist, fmean
@@ -81,7 +81,8 @@ class Evidence:
     that the run's own data hold out, of a policy those prompts on which it is evaluated; None = not
     known. `judges`: who judged what was attached, as far as that was said, in the order in which it
     was. `sides`: those of the snapshot that an evaluation is about; None = not known. `learned`:
-    the snapshots that the model which the run began with, or one before it, was trained on.
+    what the snapshots are known by that the model which the run began with, or one before it, was
+    trained on.
     """
 
     config: Mapping[str, Any]
@@ -99,6 +100,10 @@ class Evidence:
     def has_begun(self) -> bool:
         """Whether the run itself has measured anything; what is attached to it says nothing."""
         return any(not name.startswith("gold/") for name in self.curves)
+
+    def has_learned(self, data: Iterable[str]) -> bool:
+        """Whether what the run began with was trained on data that any of these names."""
+        return any(one in self.learned for one in data)
 
     def evaluated_at(self, prefix: str = "eval/") -> list[int]:
         """The steps at which a set was evaluated, whatever that found: `eval/` are the run's own

@@ -6,13 +6,13 @@ Called by `backend.domain.verdict.judging`.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import Estimate, Evidence
 from backend.domain.verdict.measured import SHARES, Judged, gauge, not_measured, not_scored
 from backend.domain.verdict.proxy import learned
 from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import percent, unscored_sentence, with_interval
 from backend.schemas.metrics.verdicts import Gauge, Level, RunVerdict, Span
+from backend.schemas.references import known_by
 from backend.schemas.rewards import RESERVED_ENDS
 from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
@@ -124,7 +124,7 @@ def _seen(evidence: Evidence) -> str:
     if sides.n_heldout:
         n = sides.n_train + sides.n_heldout
         return f" on all {n:,} prompts, {sides.n_train:,} of them training prompts"
-    is_learned = value_at(evidence.config, "prompts.id") in evidence.learned
+    is_learned = evidence.has_learned(known_by(evidence.config.get("prompts")))
     return " on training prompts" if is_learned else ""
 
 

@@ -7,7 +7,7 @@ sweeper does so for runs that nobody has judged.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from sqlalchemy import Row, select
@@ -22,7 +22,7 @@ from backend.domain.verdict.rule import PREFIXES
 from backend.schemas.methods import SAMPLERS
 from backend.schemas.metrics.curves import Series
 from backend.schemas.metrics.verdicts import RunVerdictAnswer
-from backend.schemas.references import DATA
+from backend.schemas.references import DATA, known_by
 from backend.schemas.vocabulary import Method, RunState, Split
 from backend.store.data import snapshots
 from backend.store.ids import in_parts
@@ -39,13 +39,14 @@ _BUCKETS = 250
 _BEGINNING = 100
 # Curves of one run that the rules look at, see `_place`.
 _MOST_CURVES = 500
-# So many models may lie behind one whose training data are looked for.
+# So many models and checkpoints may lie behind one whose training data are looked for.
 _MOST_ANCESTORS = 8
+_OF_MAKER = (Run.config, Run.parent_id, Run.parent_step)
 
 
 def of_runs(session: Session, run_ids: Sequence[str]) -> list[RunVerdictAnswer]:
     """The verdicts on these runs, in the same order."""
-    columns = (Run.id, Run.method, Run.state, Run.config, Run.summary, Run.attempt)
+    columns = (Run.id, Run.method, Run.state, Run.summary, Run.attempt, *_OF_MAKER)
     found = {run.id: run for run in session.execute(select(*columns).where(Run.id.in_(run_ids)))}
     rows = [found[run_id] for run_id in run_ids]
     shipped = _shipped_steps(session, run_ids)
@@ -133,28 +134,50 @@ def _sides(session: Session, rows: Sequence[Row[Any]]) -> dict[str, Sides]:
 
 
 def _learned(session: Session, rows: Sequence[Row[Any]]) -> Mapping[str, set[str]]:
-    """The snapshots that the models of runs were trained on, also before they began, by run.
+    """What the data are known by that the models of runs began with were trained on, by run.
 
-    Of runs whose verdict asks for it: evaluations, and policies with named sets.
+    Of runs whose verdict asks for it: evaluations, and policies with a set that may be unseen.
     """
-    models = {
-        run.id: value_at(run.config, "model.id")
-        for run in rows
-        if run.method == Method.EVALUATE or run.config.get("evaluation_sets")
-    }
+    began = {run.id: _began_with(run) for run in rows if _asks_what_was_learned(run)}
     found: defaultdict[str, set[str]] = defaultdict(set)
     for _ in range(_MOST_ANCESTORS):
-        ids = {model for model in models.values() if model}
-        if not ids:
+        made = _makers(session, {one for one in began.values() if one})
+        if not made:
             break
-        made = select(Model.id, Run.config).join(Run, Run.id == Model.run_id)
-        pairs = session.execute(made.where(Model.id.in_(ids)))
-        configs: dict[str, Mapping[str, Any]] = {one.id: one.config for one in pairs}
-        for run_id, model in models.items():
-            config = configs.get(str(model), {})
-            found[run_id] |= set(_data(config))
-            models[run_id] = value_at(config, "model.id")
+        for run_id, one in began.items():
+            maker = made.get(one or "")
+            if maker is not None:
+                found[run_id] |= _known_data(maker.config)
+            began[run_id] = None if maker is None else _began_with(maker)
     return found
+
+
+def _asks_what_was_learned(run: Row[Any]) -> bool:
+    sets = run.config.get("evaluation_sets") or []
+    return run.method == Method.EVALUATE or any(one.get("split") != Split.HELDOUT for one in sets)
+
+
+def _began_with(run: Row[Any]) -> str | None:
+    """The run whose checkpoint a run went on from, or the model that it began with."""
+    if run.parent_step is not None:
+        return str(run.parent_id)
+    found: str | None = value_at(run.config, "model.id")
+    return found
+
+
+def _makers(session: Session, began_with: Set[str]) -> dict[str, Row[Any]]:
+    """The run that made each of these models or checkpoints, by model or run."""
+    if not began_with:
+        return {}
+    of_model = select(Model.id, *_OF_MAKER).join(Run, Run.id == Model.run_id)
+    of_run = select(Run.id, *_OF_MAKER)
+    models = session.execute(of_model.where(Model.id.in_(began_with)))
+    parents = session.execute(of_run.where(Run.id.in_(began_with)))
+    return {one.id: one for one in (*models, *parents)}
+
+
+def _known_data(config: Mapping[str, Any]) -> set[str]:
+    return set[str]().union(*(known_by(config.get(name)) for name in DATA))
 
 
 def _resumes(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[Resume]]:

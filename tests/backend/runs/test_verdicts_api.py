@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from backend.domain.verdict.judging import is_looked_at
 from backend.schemas.run_directory.events import MetricLine
@@ -400,10 +400,22 @@ def test_a_loss_that_is_not_finite_is_known_to_have_been_measured(
     assert missing == ["None of its values is finite.", "", "None of its values is finite."]
 
 
-@pytest.mark.parametrize("has_learned", [False, True])
+@pytest.mark.parametrize(
+    ("began_with", "data"),
+    [
+        ("nothing", "the same"),
+        ("model", "other"),
+        ("model", "the same"),
+        ("model", "a copy"),
+        ("checkpoint", "the same"),
+        ("clone", "the same"),
+    ],
+)
 def test_a_named_set_decides_unless_what_the_policy_began_with_has_learned_it(
-    api: TestClient, database: Database, seed: Seed, has_learned: bool
+    api: TestClient, database: Database, seed: Seed, began_with: str, data: str
 ) -> None:
+    """A clone that begins with its config alone has learned nothing of the run it is of."""
+    has_learned = began_with in ("model", "checkpoint") and data != "other"
     before = _started(database, seed, seed.policy_gradient())
     with database.write() as session:
         session.execute(update(Snapshot).values(counts={"train": {"records": 8}}))
@@ -414,11 +426,25 @@ def test_a_named_set_decides_unless_what_the_policy_began_with_has_learned_it(
         )  # fmt: skip
         session.add(fresh)
         session.flush()
-        session.execute(update(Model).where(Model.id == seed.policy).values(run_id=before))
-    data = seed.prompts if has_learned else "snapshot_far"
-    sets = [{"name": "ood", "prompts": {"id": data}, "split": "all"}]
+        if began_with == "model":
+            session.execute(update(Model).where(Model.id == seed.policy).values(run_id=before))
+        sha256 = session.scalar(select(Snapshot.sha256).where(Snapshot.id == seed.prompts))
+        config = {"prompts": {"id": seed.prompts, "sha256": sha256}}
+        changed = {**seed.policy_gradient(), **config}
+        session.execute(update(Run).where(Run.id == before).values(config=changed))
+    prompts = {
+        "the same": {"id": seed.prompts},
+        "a copy": {"id": "snapshot_copy", "sha256": sha256},
+        "other": {"id": "snapshot_far"},
+    }[data]
+    sets = [{"name": "ood", "prompts": prompts, "split": "all"}]
     config = seed.policy_gradient(prompts={"id": "snapshot_other"}, evaluation_sets=sets)
     run_id = _started(database, seed, config)
+    with database.write() as session:
+        if began_with in ("checkpoint", "clone"):
+            step = 5 if began_with == "checkpoint" else None
+            values = {"parent_id": before, "parent_step": step}
+            session.execute(update(Run).where(Run.id == run_id).values(values))
     ends = {"": 0.0, "_low": -0.05, "_high": 0.05}
     lines = [
         MetricLine(

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import Estimate, Evidence, prefix_of
 from backend.domain.verdict.gold import gold_metrics
 from backend.plural import plural
+from backend.schemas.references import known_by
 
 OWN = "eval/reward"
 # A course has at least two values.
@@ -122,11 +122,10 @@ def unseen_sets(evidence: Evidence) -> Iterator[dict[str, Any]]:
 
     The held-out side of a snapshot is unseen, and all of a snapshot that nobody learned from.
     """
-    own = value_at(evidence.config, "prompts.id")
+    own = known_by(evidence.config.get("prompts"))
     for one in evidence.config.get("evaluation_sets") or []:
-        data = value_at(one, "prompts.id")
-        is_learned = data is not None and (data == own or data in evidence.learned)
-        if one.get("split") == "heldout" or not is_learned:
+        data = known_by(one.get("prompts"))
+        if one.get("split") == "heldout" or not (data & own or evidence.has_learned(data)):
             yield one
 
 
