@@ -41,6 +41,10 @@ export interface Headline {
   readonly interval: Interval | null;
 }
 
+/** That what could stand for a run is not known, because the service did not say it. */
+export const FAILED = "failed";
+export type Standing = Headline | typeof FAILED;
+
 type Told = Pick<Run, "method" | "summary">;
 
 const attached = ({ summary }: Told): string[] => goldOf(Object.keys(summary)).slice(0, MOST_GOLD);

@@ -11,12 +11,13 @@ import { between, number } from "@/lib/format";
 
 import {
   candidates,
+  FAILED,
   curvesAsked,
   headlineOf,
   headlinesOf,
   madeBy,
   trendRange,
-  type Headline,
+  type Standing,
 } from "../metrics/headline";
 
 const POINTS = 60;
@@ -24,27 +25,29 @@ const POINTS = 60;
 type Curves = Map<string, Curve>;
 
 /** What stands for each of these runs: those that go on are asked for again and again. */
-export function useTrends(runs: readonly Run[]): ReadonlyMap<string, Headline> {
-  const headlines = useHeadlines();
-  const withCurve = runs.filter((run) => candidates(run, headlines).length > 0);
+export function useTrends(runs: readonly Run[]): ReadonlyMap<string, Standing> {
+  const { headlines, hasFailed } = useHeadlines();
+  const withCurve = runs.filter((run) => hasFailed || candidates(run, headlines).length > 0);
   return useTrendsOf(batches(withCurve), STEPS_REFETCH_MS);
 }
 
+/** What the service says of methods: without it a run's curves would be asked for in part. */
 function useHeadlines() {
-  const { data } = useQuery(methodsQuery);
-  return useMemo(() => headlinesOf(data?.methods ?? []), [data]);
+  const { data, isError } = useQuery(methodsQuery);
+  const headlines = useMemo(() => headlinesOf(data?.methods ?? []), [data]);
+  return { headlines, isKnown: data !== undefined, hasFailed: isError && data === undefined };
 }
 
 /** The same, with a request for each of these pages; `refreshMs` null: none is asked for again. */
 export function useTrendsOf(
   pages: readonly (readonly Run[])[],
   refreshMs: number | null,
-): ReadonlyMap<string, Headline> {
-  const headlines = useHeadlines();
-  const hasCurve = (run: Run) => candidates(run, headlines).length > 0;
+): ReadonlyMap<string, Standing> {
+  const { headlines, isKnown, hasFailed } = useHeadlines();
+  const hasCurve = (run: Run) => isKnown && candidates(run, headlines).length > 0;
   const withCurve = pages.flat().filter(hasCurve);
   const asked = pages.map((page) => page.filter(hasCurve)).filter((page) => page.length > 0);
-  return useQueries({
+  const found = useQueries({
     queries: asked.map((page) => {
       const goesOn = refreshMs !== null && page.some(isLive);
       const names = new Set(page.flatMap((run) => curvesAsked(run, headlines)));
@@ -68,9 +71,17 @@ export function useTrendsOf(
       return new Map(found);
     },
   });
+  const measured = pages.flat().filter((run) => Object.keys(run.summary).length > 0);
+  return hasFailed ? new Map(measured.map((run) => [run.id, FAILED])) : found;
 }
 
-export function Trend({ headline }: { headline: Headline | undefined }) {
+export function Trend({ headline }: { headline: Standing | undefined }) {
+  if (headline === FAILED)
+    return (
+      <span className="faint small" title="What the service measures did not load.">
+        failed
+      </span>
+    );
   if (headline === undefined) return <Sparkline values={[]} label="metric over the run" />;
   return (
     <Sparkline
@@ -82,8 +93,9 @@ export function Trend({ headline }: { headline: Headline | undefined }) {
 }
 
 /** The newest value of the metric that stands for a run, with its interval, or what it has made. */
-export function LastValue({ run, headline }: { run: Run; headline: Headline | undefined }) {
-  if (headline === undefined) return <span className="faint">{madeBy(run) ?? "–"}</span>;
+export function LastValue({ run, headline }: { run: Run; headline: Standing | undefined }) {
+  if (headline === undefined || headline === FAILED)
+    return <span className="faint">{madeBy(run) ?? "–"}</span>;
   return (
     <span title={headline.interval === null ? headline.name : `${headline.name}, 95 % interval`}>
       {number(run.summary[headline.name])}{" "}

@@ -7,7 +7,7 @@ import { StatePill } from "@/components/run-state";
 import { ProgressBar } from "@/components/run-list/progress-bar";
 import { timeLeft } from "@/components/run-list/time-left";
 import { LastValue, Trend } from "@/components/run-list/trends";
-import type { Headline } from "@/components/metrics/headline";
+import type { Standing } from "@/components/metrics/headline";
 import { Ago } from "@/components/text/clock";
 import { MethodTitle } from "@/components/text/names";
 import { VerdictPill } from "@/components/verdict/verdict-pill";
@@ -15,7 +15,7 @@ import { number } from "@/lib/format";
 
 export interface CellProps {
   readonly run: Run;
-  readonly headline: Headline | undefined;
+  readonly headline: Standing | undefined;
   readonly experiment: string | undefined;
 }
 

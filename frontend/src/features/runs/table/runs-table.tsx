@@ -1,7 +1,7 @@
 /** The runs as a table: headings that sort, rows near the screen, the next page before its end. */
 import { useEffect, useRef } from "react";
 
-import type { Headline } from "@/components/metrics/headline";
+import { FAILED, type Standing } from "@/components/metrics/headline";
 
 import { isNumeric, RunRow, type RowProps } from "./run-row";
 import type { Selection } from "./selection";
@@ -15,7 +15,7 @@ interface TableProps extends Pick<
   "columns" | "mayEdit" | "onChoose" | "onEdit" | "onTag"
 > {
   readonly rows: readonly LiveRow[];
-  readonly headlines: ReadonlyMap<string, Headline>;
+  readonly headlines: ReadonlyMap<string, Standing>;
   readonly experiments: ReadonlyMap<string, string>;
   readonly selection: Selection;
   readonly editedId: string | null;
@@ -94,8 +94,8 @@ export function RunsTable(props: TableProps) {
   );
 }
 
-const trendOf = (headline: Headline | undefined, fresh: LiveRow["fresh"]) =>
-  headline === undefined ? undefined : grown(headline, fresh);
+const trendOf = (headline: Standing | undefined, fresh: LiveRow["fresh"]) =>
+  headline === undefined || headline === FAILED ? headline : grown(headline, fresh);
 
 interface HeadingProps extends Pick<TableProps, "sort" | "onSort"> {
   readonly title: string;
