@@ -13,7 +13,7 @@ import json
 import threading
 import warnings
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -101,12 +101,25 @@ class LateRoute(APIRoute):
                 # with a schema that is built when it is used would warn at that time.
                 warnings.simplefilter("ignore", UnsupportedFieldAttributeWarning)
                 self.body_field._type_adapter.rebuild()
-        answer = self.response_model
-        is_writing = not SAFE_METHODS.issuperset(self.methods or ())
-        if is_writing and isinstance(answer, type) and issubclass(answer, BaseModel):
-            # Else whoever asks first would build it within the write turn.
-            answer.model_rebuild()
+        if not SAFE_METHODS.issuperset(self.methods or ()):
+            # Else whoever asks first would build them within the write turn.
+            for model in _models_of(self.response_model):
+                model.model_rebuild()
         return super().get_route_handler()
+
+
+def _models_of(answer: Any) -> set[type[BaseModel]]:
+    """The models that an answer is made of, those within others too."""
+    found: set[type[BaseModel]] = set()
+    left = [answer]
+    while left:
+        kind = left.pop()
+        if not isinstance(kind, type) or not issubclass(kind, BaseModel):
+            left += get_args(kind)
+        elif kind not in found:
+            found.add(kind)
+            left += (one.annotation for one in kind.model_fields.values())
+    return found
 
 
 class ApiRoute(LateRoute):

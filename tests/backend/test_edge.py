@@ -281,8 +281,12 @@ def test_a_route_that_can_be_asked_has_built_what_it_asks_for_and_answers() -> N
         model_config = ConfigDict(defer_build=True)
         name: str
 
+    class Part(Late):
+        pass
+
     class Answer(Late):
         id: str
+        parts: list[Part] | None = None
 
     is_built = dict[str, bool]()
 
@@ -292,16 +296,18 @@ def test_a_route_that_can_be_asked_has_built_what_it_asks_for_and_answers() -> N
             assert self.body_field is not None
             is_built["body"] = bool(self.body_field._type_adapter.pydantic_complete)
             is_built["answer"] = Answer.__pydantic_complete__
+            is_built["part"] = Part.__pydantic_complete__
             return handler
 
-    def create_project(body: Late) -> Answer:
+    def create_project(body: Late) -> Answer | None:
         return Answer(id="1", name=body.name)
 
-    route = Noted("/projects", create_project, methods=["POST"], response_model=Answer)
+    route = Noted("/projects", create_project, methods=["POST"], response_model=Answer | None)
     assert not Answer.__pydantic_complete__
+    assert not Part.__pydantic_complete__
 
     assert callable(route.app)
-    assert is_built == {"body": True, "answer": True}
+    assert is_built == {"body": True, "answer": True, "part": True}
 
 
 def test_while_the_document_is_made_requests_may_go_before_each_route() -> None:
