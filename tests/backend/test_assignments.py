@@ -251,7 +251,7 @@ def test_what_was_committed_after_a_look_is_not_passed_over(
 def test_places_that_are_forgotten_after_a_lease_has_begun_stay_forgotten(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An import shows comparisons with lower numbers while a lease is on its way to the project."""
+    """An import shows comparisons with lower numbers while a lease ends, which notes its places."""
     monkeypatch.setattr(places, "WORTH_NOTING", 3)
     database = Database(postgres_url)
     crowd = Crowd(database, n=9, required=2, annotators=1)
@@ -270,9 +270,9 @@ def test_places_that_are_forgotten_after_a_lease_has_begun_stay_forgotten(
             late.append(put_first(session, crowd))
             places.forget(session, crowd.project)
 
-    taken = crowd.take(0, seen=look)
+    crowd.take(0, seen=look)
     event.remove(database.engine, "before_cursor_execute", show)
-    assert late == [taken.comparison.id]
+    assert late == [crowd.lease(0).comparison.id]
     database.close()
 
 
@@ -335,6 +335,41 @@ def test_a_request_looks_through_what_is_passed_before_its_write_turn(
         left = select(Comparison.number).where(Comparison.id == third["comparison"]["id"])
         assert session.scalar(left) == numbers[2]
     assert row.passed_up_to == {"0": numbers[1]}
+
+
+def test_guidelines_that_are_new_since_a_lease_was_begun_are_read_before_it_is_granted(
+    service: Service, new_user: NewUser, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request whose annotator is far behind asks twice: both times it has to be ready."""
+    monkeypatch.setattr(places, "WORTH_NOTING", 2)
+    admin, look = service.client(), places.look
+    annotator, _ = new_user("annotator", project)
+
+    def published(*arguments: Any, **named: Any) -> Look:
+        admin.patch(f"/projects/{project}", json={"guidelines": "Be kind."}).raise_for_status()
+        return look(*arguments, **named)
+
+    for _ in range(2):
+        annotator.post(
+            f"/assignments/{take(annotator, project)['id']}/skip", json={"reason": "unsure"}
+        ).raise_for_status()
+    monkeypatch.setattr(places, "look", published)
+    answer = annotator.post(f"/projects/{project}/assignments")
+
+    # SQLite sees at a glance what is passed.
+    is_sqlite = service.app.state.database.is_sqlite
+    assert answer.status_code == (201 if is_sqlite else 409), answer.text
+    if is_sqlite:
+        return
+    assert "acknowledged" in answer.json()["detail"]
+    told = {"version": answer.json()["guidelines_version"]}
+    path = f"/projects/{project}/guidelines/acknowledgement"
+    annotator.post(path, json=told).raise_for_status()
+    monkeypatch.setattr(places, "look", look)
+    assert take(annotator, project) is not None
+    with service.app.state.database.read() as session:
+        row = session.scalars(select(ProjectTally).where(ProjectTally.user_id != "")).one()
+    assert row.passed_up_to
 
 
 def test_a_lease_and_a_judgment_ask_the_database_seldom(database: Database) -> None:

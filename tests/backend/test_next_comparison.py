@@ -253,16 +253,19 @@ class Room:
         for who in self.people:
             with self.database.write() as session:
                 best = in_order(session, self.project, who, self.at)[:1]
-                found = next(candidates.offers(session, self.project, who, self.at), None)
+                begin = candidates.begin(session, self.project, who)
+                found = next(candidates.offers(session, self.project, who, self.at, begin), None)
                 seen = assignments.progress(session, self.project, who, at=self.at)
                 assert ([] if found is None else [found.id]) == best
                 assert seen == progress(session, self.project, who, self.at)
             with self.database.write() as session:
                 # Asks, takes nothing, and notes at once how far this one has passed everything.
                 look = places.look(session, self.project, who, few=2)
-                asked = candidates.offers(session, self.project, who, self.at, worth=1, seen=look)
-                again = next(asked, None)
+                begin = candidates.begin(session, self.project, who, worth=1, seen=look)
+                again = next(candidates.offers(session, self.project, who, self.at, begin), None)
                 assert ([] if again is None else [again.id]) == best
+                if begin.news is not None:
+                    places.note(session, self.project, who, begin.news)
 
 
 VERBS = (
@@ -409,7 +412,8 @@ def test_a_lease_that_runs_out_frees_its_comparison_at_that_moment(database: Dat
     def is_free(at: datetime) -> bool:
         with database.write() as session:
             who = room.people[1]
-            found = next(candidates.offers(session, room.project, who, at), None)
+            begin = candidates.begin(session, room.project, who)
+            found = next(candidates.offers(session, room.project, who, at, begin), None)
             count = assignments.progress(session, room.project, who, at=at).available
         assert (found is not None) == (count == 1)
         return found is not None

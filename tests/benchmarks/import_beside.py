@@ -15,9 +15,11 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from backend.store import visibility
 from backend.store.data import candidates, imports, projects, prompts
+from backend.store.data.candidates import Candidate
 from backend.store.data.import_rows import NewImport
 from backend.store.paging import Page
 from backend.store.tables.data import Prompt
@@ -129,12 +131,16 @@ def _memory(memory: Memory) -> str:
     )
 
 
+def next_comparison(session: Session, project_id: str) -> Candidate | None:
+    """What somebody who has done nothing yet is offered."""
+    begin = candidates.begin(session, project_id, "u")
+    return next(candidates.offers(session, project_id, "u", AT, begin), None)
+
+
 QUERIES: dict[str, Callable[[Any, Site], object]] = {
     "page of prompts": lambda session, site: prompts.listing(session, site.project, Page()),
     "counts of a project": lambda session, site: projects.get(session, site.project),
-    "next comparison": lambda session, site: next(
-        candidates.offers(session, site.project, "u", AT), None
-    ),
+    "next comparison": lambda session, site: next_comparison(session, site.project),
     "all prompts": lambda session, site: session.execute(
         select(func.sum(func.length(Prompt.content_sha256))).where(
             Prompt.project_id == site.project

@@ -115,12 +115,13 @@ def lease(
             at=at,
         )
     _must_be_few(live)
-    offered = candidates.offers(session, project_id, user_id, at, standing=standing, seen=seen)
-    for comparison in offered:
-        granted = _granted(session, comparison, user_id, at, is_offline=is_offline)
-        if granted is not None:
-            return granted
-    return None
+    beginning = candidates.begin(session, project_id, user_id, standing=standing, seen=seen)
+    offered = candidates.offers(session, project_id, user_id, at, beginning)
+    tries = (_granted(session, one, user_id, at, is_offline=is_offline) for one in offered)
+    granted = next((one for one in tries if one is not None), None)
+    if beginning.news is not None:
+        places.note(session, project_id, user_id, beginning.news)
+    return granted
 
 
 class Lease(NamedTuple):

@@ -123,32 +123,35 @@ def is_live(
     return and_(assignment.project_id == project_id, is_leased(assignment, at))
 
 
-def offers(
+class Beginning(NamedTuple):
+    """Where a search begins."""
+
+    overlaps: bool
+    known: Places
+    # To be noted when the search has ended.
+    news: Look | None
+
+
+def begin(
     session: Session,
     project_id: str,
     user_id: str,
-    at: datetime,
     *,
     standing: Standing | None = None,
     worth: int | None = None,
     seen: Look | None = None,
-) -> Iterator[Candidate]:
-    """The best comparison with room for this annotator, its row locked; nothing if there is none.
+) -> Beginning:
+    """Find out where an annotator's search begins.
 
-    On PostgreSQL the count of its leases may be older than the lock: who wants it counts again, and
-    asks for the next one if somebody else has taken it. `standing` is the annotator's with this
-    `worth` (None: `places.WORTH_NOTING`), if it was read already; `seen` is what the caller has
-    seen after `places.FarBehind`, which is raised without it.
-
-    Raises Conflict if the same comparison is refused twice: an import that has not ended says that
-    this annotator has judged it, or its rows contradict each other. It is raised at each request
-    for as long as that is so.
+    `standing` is the annotator's with this `worth` (None: `places.WORTH_NOTING`), if it was read
+    already; `seen` is what the caller has seen after `places.FarBehind`, which is raised without
+    it.
     """
     worth = places.WORTH_NOTING if worth is None else worth
     if standing is None:
         named = {"project_id": project_id, "user_id": user_id, "worth": worth}
         standing = Standing(*built.one(session, STANDING, named))
-    known = places.advance(
+    known, news = places.advance(
         session,
         project_id,
         user_id,
@@ -157,7 +160,22 @@ def offers(
         worth=worth,
         seen=seen,
     )
-    overlaps = standing.overlaps
+    return Beginning(standing.overlaps, known, news)
+
+
+def offers(
+    session: Session, project_id: str, user_id: str, at: datetime, beginning: Beginning
+) -> Iterator[Candidate]:
+    """The best comparison with room for this annotator, its row locked; nothing if there is none.
+
+    On PostgreSQL the count of its leases may be older than the lock: who wants it counts again, and
+    asks for the next one if somebody else has taken it.
+
+    Raises Conflict if the same comparison is refused twice: an import that has not ended says that
+    this annotator has judged it, or its rows contradict each other. It is raised at each request
+    for as long as that is so.
+    """
+    known, overlaps = beginning.known, beginning.overlaps
     refused: set[str] = set()
     # Rows that others are leasing this moment are skipped first and waited for only if nothing else
     # is left.

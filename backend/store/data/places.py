@@ -128,8 +128,8 @@ def advance(
     passed: int | None,
     worth: int,
     seen: Look | None,
-) -> Places:
-    """The places as they are now; noted if that saves reading over many passed comparisons.
+) -> tuple[Places, Look | None]:
+    """The places as they are now, and what is worth to `note`, if anything.
 
     `passed`: how many are passed beyond the known places, `worth` at most; None: count them.
     `seen`: what the caller has seen before. Raises FarBehind without it, for PostgreSQL, if the
@@ -139,27 +139,43 @@ def advance(
         own = {"project_id": project_id, "user_id": user_id, "number": known.of(0), "worth": worth}
         passed = built.value(session, _passed_beyond(), own) or 0
     if passed < worth:
-        return known
+        return known, None
     is_sqlite = dialect.is_sqlite(session)
     if is_sqlite or seen is None:
         found = _found(session, project_id, user_id, known, few=worth, goes_on=is_sqlite)
         if all(found.of(judged) - known.of(judged) < worth for judged in found.numbers):
-            return found
+            return found, None
         if not is_sqlite:
             raise FarBehind
-        return _noted(session, project_id, user_id, found)
-    alone = select(Project.number).where(Project.id == project_id)
-    is_alone = session.scalar(alone.with_for_update(skip_locked=True)) is not None
-    # What was committed since, while the lock was free, counts, too: also that places were
-    # forgotten, so that those known before the lock may be true no more.
-    is_true = seen.version == _version(session, project_id)
+        return found, Look(found, None)
+    # What was committed since counts, too: also that places were forgotten, so that those known
+    # before may be true no more.
+    version = _version(session, project_id)
     known = _kept(session, project_id, user_id)
     found = (
         known.or_further(seen.places)
-        if is_true
+        if seen.version == version
         else _found(session, project_id, user_id, known, few=_AT_ONCE, goes_on=True)
     )
-    return _noted(session, project_id, user_id, found) if is_alone else found
+    return found, Look(found, version)
+
+
+def note(session: Session, project_id: str, user_id: str, found: Look) -> None:
+    """Note the places of an annotator, unless somebody adds to the project or has since then.
+
+    Whoever is here holds the project, for which those who judge wait with their comparisons: it
+    waits for no comparison any more.
+    """
+    alone = select(Project.number).where(Project.id == project_id)
+    is_alone = session.scalar(alone.with_for_update(skip_locked=True)) is not None
+    if not is_alone or found.version != _version(session, project_id):
+        return
+    # Another device of this annotator may have noted more.
+    noted = _kept(session, project_id, user_id).or_further(found.places)
+    tallies.add(session, project_id, user_id, judged=0)
+    row = session.get_one(ProjectTally, (project_id, user_id), populate_existing=True)
+    row.passed_up_to = {str(judged): number for judged, number in noted.numbers.items()}
+    session.flush()
 
 
 def _version(session: Session, project_id: str) -> int | None:
@@ -172,14 +188,6 @@ def _version(session: Session, project_id: str) -> int | None:
     own = (ProjectTally.project_id == project_id, ProjectTally.user_id == "")
     changed_by = literal_column("CAST(CAST(project_tallies.xmin AS text) AS bigint)", BigInteger())
     return session.scalar(select(changed_by).select_from(ProjectTally).where(*own))
-
-
-def _noted(session: Session, project_id: str, user_id: str, found: Places) -> Places:
-    tallies.add(session, project_id, user_id, judged=0)
-    row = session.get_one(ProjectTally, (project_id, user_id), populate_existing=True)
-    row.passed_up_to = {str(judged): number for judged, number in found.numbers.items()}
-    session.flush()
-    return found
 
 
 def has_none() -> ColumnElement[bool]:

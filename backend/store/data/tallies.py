@@ -24,7 +24,7 @@ def add(session: Session, project_id: str, user_id: str = "", **more: int) -> No
 
     Nobody who has added to a row waits for what is held by another who adds to it, too: whoever
     judges or notes a place holds the project before, at least as foreign keys do, and whoever makes
-    comparisons holds none of others. But who has noted a place may wait for the last free ones.
+    comparisons holds none of others.
     """
     sums = {**dict.fromkeys(_SUMS, 0), **more}
     row = {"project_id": project_id, "user_id": user_id, "passed_up_to": {}, **sums}

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select, update
 
 from backend.domain.access import Caller
@@ -10,17 +11,18 @@ from backend.schemas.comparisons import AssignmentAnswer, JudgmentBody
 from backend.schemas.projects.practice import PracticeBody
 from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role, Verdict
-from backend.store.data import assignments, judgments, practice, projects, tallies
+from backend.store.data import assignments, judgments, places, practice, projects, tallies
 from backend.store.db import Database
 from backend.store.people import invitations, users
 from backend.store.people.invitations import Link
 from backend.store.runs import experiments, runs
-from backend.store.tables.data import Project
+from backend.store.tables.data import Project, ProjectTally
 from backend.store.tables.runs import Checkpoint, Run
 from tests.backend.at_once.beside import Beside
 from tests.backend.conftest import Service
 from tests.backend.imports.work import Place
 from tests.backend.runs.conftest import AT, plant
+from tests.backend.test_assignments import NOW, Crowd
 from tests.backend.test_loop import comparison, ndjson
 
 LATER = datetime(2027, 1, 2, 3, 4, tzinfo=UTC)
@@ -77,6 +79,33 @@ def test_a_judgment_and_a_place_of_its_annotator_that_is_noted(
     assert other.result().revision == 1
     with postgres.read() as session:
         assert tallies.judged_by(session, place.project, place.user) == 1
+
+
+def test_a_judgment_and_a_lease_of_the_last_free_comparison_that_notes_a_place(
+    postgres: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "WORTH_NOTING", 2)
+    crowd = Crowd(postgres, n=3, required=3, annotators=2)
+    *_, last = (crowd.lease(1) for _ in range(3))
+    for _ in range(2):
+        crowd.judge(0, crowd.lease(0))
+    look = crowd.look(0)
+    with postgres.write() as session:
+        assignments.get_own(session, last.id, crowd.people[1])
+        other = Beside(
+            postgres,
+            lambda beside: assignments.lease(
+                beside, crowd.project, crowd.people[0], held=None, seen=look, at=NOW
+            ),
+        )
+        body = JudgmentBody(verdict=Verdict.ALL_BAD, unranked=last.presented_order)
+        judgments.submit(session, last.id, crowd.people[1], body, at=NOW)
+
+    taken = other.result()
+    assert taken is not None
+    assert taken.comparison.id == last.comparison.id
+    with postgres.read() as session:
+        assert session.get_one(ProjectTally, (crowd.project, crowd.people[0])).passed_up_to
 
 
 def test_runs_that_are_changed_and_added_to_an_experiment(postgres_service: Service) -> None:
