@@ -7,14 +7,17 @@
             the answer under the Idempotency-Key are written with it; COMMIT
     answer  serialised and sent; the session is closed by then
 
+Of a hurried operation, for which people wait all day, the write turn admits whoever has shown the
+same credentials before; whoever is refused before that turn is admitted first all the same.
+
 `backend.routes` makes every route pass through here. An endpoint that does several things in turn
 (hash a password, wait for a job) asks for `Phases` and calls `read` and `write` itself; it holds
 nothing while it waits.
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -31,7 +34,7 @@ from backend.errors import InvalidInput, NotSignedIn
 from backend.machine.wall_clock import now
 from backend.pressure.permissions import Claim
 from backend.pressure.turns import Turns
-from backend.pressure.visitors import Connection, Visitors
+from backend.pressure.visitors import UNKNOWN, Connection, Visitors
 from backend.reading.calls import Call, Made
 from backend.schemas.vocabulary import Role, Scope
 from backend.store.owners import Owner, asked_of
@@ -90,12 +93,18 @@ class Phases:
         """
         if self.operation.of is Of.NOBODY:
             return
-        try:
+        with self._remembering_sender():
             self._caller = await self._admission(self._person, self.admitted)
-        except NotSignedIn:
-            self._remember_sender(None)
-            raise
-        self._remember_sender(self._caller.id)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it was found out who asks, also if the operation is not theirs."""
+        return self._who is not None
+
+    @property
+    def is_admitted_late(self) -> bool:
+        """Whether the write turn alone finds out who asks, as it does anyway."""
+        return self.operation.is_hurried and not self._person.startswith(UNKNOWN)
 
     def admitted(self, session: Session) -> Caller:
         """Admit the caller by what the store says now; streams and exports ask again meanwhile."""
@@ -136,18 +145,20 @@ class Phases:
         The caller is checked again, and given to `work`: who lost a role since the request was
         admitted changes nothing any more. Raises Replayed for a POST that was answered before.
         """
-        used = await self.used_key()
+        key = await self._sent_key()
 
         def _worked(session: Session) -> T:
             self._changes.clear()  # Those of a first time that a deadlock has undone.
             self._caller = caller = self.admitted(session)
+            used = None if key is None else {"user_id": caller.id, **key}
             if used is not None and (kept := idempotency.find(session, **used)) is not None:
                 raise Replayed(kept)
             done = work(session, caller)
             self.remember(session, done, used)
             return done
 
-        return await self._transactions.write(self._person, _worked, by=self.name)
+        with self._remembering_sender() if self._caller is None else nullcontext():
+            return await self._transactions.write(self._person, _worked, by=self.name)
 
     async def write_as_nobody(self, work: Callable[[Session], T]) -> T:
         """Do and remember the work of a request that admits everybody, such as a sign-in."""
@@ -230,6 +241,16 @@ class Phases:
         address: str = self.request.scope["podium.address"]
         return visitors.person(None if secret is None else secret.sha256, address)
 
+    @contextmanager
+    def _remembering_sender(self) -> Iterator[None]:
+        """Remember who sends this, which the block finds out."""
+        try:
+            yield
+        except NotSignedIn:
+            self._remember_sender(None)
+            raise
+        self._remember_sender(self.caller.id)
+
     def _remember_sender(self, user_id: str | None) -> None:
         """Remember who showed these credentials, for turns and for the connection; None: nobody."""
         visitors: Visitors = self.request.app.state.visitors
@@ -242,11 +263,15 @@ class Phases:
 
     async def used_key(self) -> dict[str, str] | None:
         """Return what this request's Idempotency-Key stands for, None without one."""
+        key = await self._sent_key()
+        return None if key is None else {"user_id": self.caller.id, **key}
+
+    async def _sent_key(self) -> dict[str, str] | None:
+        """The same for whoever sends it."""
         key = self.request.headers.get("idempotency-key")
         if not key or self.request.method != "POST":
             return None
         return {
-            "user_id": self.caller.id,
             "key": _checked_key(key),
             "route": f"{self.request.url.path}?{self.request.url.query}",
             "body_sha256": self.body_sha256 or _sha256(await self.request.body()),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.warnings import UnsupportedFieldAttributeWarning
@@ -28,7 +29,7 @@ from backend.auth import SAFE_METHODS
 from backend.deps import SessionDep
 from backend.domain.access import Caller
 from backend.domain.operations import KIB, OPERATIONS, Operation
-from backend.errors import TooLarge
+from backend.errors import InvalidInput, TooLarge
 from backend.phases import Phases
 from backend.pressure.json_text import check_text
 from backend.pressure.turns import REFUSE_AFTER_S, refusing_late
@@ -153,11 +154,18 @@ class ApiRoute(LateRoute):
                 request, operation, name, status, self.is_audited, opens_stream=self.opens_stream
             )
             request.state.phases = phases
-            await phases.admit()
-            if request.method not in SAFE_METHODS and operation.body_limit is not None:
-                _must_fit(_said_length(request), operation.body_limit)
-                await request.take(phases)
-            answer = await handle(request)
+            if not phases.is_admitted_late:
+                await phases.admit()
+            try:
+                if request.method not in SAFE_METHODS and operation.body_limit is not None:
+                    _must_fit(_said_length(request), operation.body_limit)
+                    await request.take(phases)
+                answer = await handle(request)
+            except (HTTPException, RequestValidationError, InvalidInput, TooLarge):
+                if not phases.is_known:
+                    # Whoever may not do this is told that, and nothing of what was sent.
+                    await phases.admit()
+                raise
             if operation.is_traced:
                 phases.trace()
             return answer

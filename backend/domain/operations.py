@@ -39,6 +39,7 @@ class Operation(NamedTuple):
     is_traced: bool = False  # it changes nothing, and the audit knows of it all the same
     is_heavy: bool = False  # an answer can take long to make: one at a time is made
     or_scope: Scope | None = None  # a key with this one instead of `scope` may do it, too
+    is_hurried: bool = False  # who was known before is admitted by the write turn, not before it
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
@@ -122,11 +123,11 @@ OPERATIONS: Mapping[str, Operation] = {
     "archive_snapshot": _runs(Of.SNAPSHOT),
     "restore_snapshot": _runs(Of.SNAPSHOT),
     # Ranking
-    "take_assignment": _ranks(Of.PROJECT),
+    "take_assignment": _ranks(Of.PROJECT)._replace(is_hurried=True),
     "progress": _ranks(Of.PROJECT),
     "stream_work": _ranks(Of.PROJECT),
     "list_own_judgments": Operation(Role.ANNOTATOR, Of.PROJECT, Scope.READ),
-    "judge": _ranks(Of.ASSIGNMENT),
+    "judge": _ranks(Of.ASSIGNMENT)._replace(is_hurried=True),
     "skip": _ranks(Of.ASSIGNMENT),
     "renew": _ranks(Of.ASSIGNMENT),
     "release": _ranks(Of.PROJECT),

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,16 +13,38 @@ from fastapi.testclient import TestClient
 from backend.errors import TooManyTries
 from backend.pressure.passwords import MOST_WAITING, Passwords
 from backend.routes import CHECKED_IN_LOOP
+from backend.store.db import Database
 from tests.backend.conftest import Service
 from tests.backend.runs.conftest import plant
+from tests.backend.test_assignments import ranked, take
+from tests.backend.test_loop import comparison, upload
 from tests.loops import in_a_loop
+from tests.plans import sent_to
+
+NewUser = Callable[..., tuple[TestClient, dict[str, Any]]]
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def project(service: Service) -> str:
+    """A project with three comparisons."""
+    api = service.client()
+    made = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    upload(api, made, "comparisons", *(comparison(number) for number in range(3)))
+    return made
 
 
 class SlowRequest:
     """A request of which the head has come, and whose body comes when the test says so."""
 
     def __init__(
-        self, service: Service, key: str, body: bytes, *, length: int | None = None
+        self,
+        service: Service,
+        key: str,
+        body: bytes,
+        *,
+        length: int | None = None,
+        path: str = "/api/v1/projects",
     ) -> None:
         self.body = body
         self.messages: list[dict[str, Any]] = []
@@ -35,7 +57,7 @@ class SlowRequest:
         headers += [(b"content-length", str(length).encode())] if length is not None else []
         self._scope = {
             "type": "http", "http_version": "1.1", "method": "POST", "scheme": "http",
-            "path": "/api/v1/projects", "raw_path": b"/api/v1/projects", "query_string": b"",
+            "path": path, "raw_path": path.encode(), "query_string": b"",
             "root_path": "", "headers": headers, "server": ("localhost", 80),
             "client": ("127.0.0.1", 1), "asgi": {"version": "3.0"}, "state": {},
         }  # fmt: skip
@@ -223,3 +245,67 @@ def test_a_config_is_validated_without_a_write_turn(light_service: Service) -> N
         bad = client.post("/runs/validate", json=seed.body({"method": "sft"}))
     assert (good.status_code, good.json()["valid"]) == (200, True)
     assert (bad.status_code, bad.json()["valid"]) == (200, False)
+
+
+def test_who_ranks_is_asked_for_once_with_each_request(
+    service: Service, new_user: NewUser, project: str
+) -> None:
+    annotator, _ = new_user("annotator", project)
+    take(annotator, project)
+    database: Database = service.app.state.database
+    with sent_to(database) as sent:
+        lease = take(annotator, project)
+        path = f"/assignments/{lease['id']}/judgment"
+        assert annotator.post(path, json=ranked(lease)).status_code == 201
+
+    assert sum("api_keys.key_sha256" in one.statement for one in sent) == 2
+
+
+def test_who_may_not_rank_is_told_so_whatever_is_sent(
+    service: Service, new_user: NewUser, project: str
+) -> None:
+    api = service.client()
+    annotator, user = new_user("annotator", project)
+    path = f"/assignments/{take(api, project)['id']}/judgment"
+    take(annotator, project)
+    assert annotator.post(path, json={}).status_code == 404
+    assert annotator.post(path, content=b"{", headers=JSON).status_code == 404
+    api.patch(f"/projects/{project}/members/{user['id']}", json={"role": "viewer"})
+    wrong = f"/projects/{project}/assignments"
+    assert annotator.post(wrong, json={"held": 1}).status_code == 403
+    assert annotator.post(wrong, json={"held": []}).status_code == 403
+
+    api.patch(f"/users/{user['id']}", json={"is_active": False})
+    assert annotator.post(wrong, json={"held": 1}).status_code == 401
+    assert annotator.post(wrong, json={"held": []}).status_code == 401
+
+
+def test_the_body_of_who_was_shut_out_is_not_read(service: Service, project: str) -> None:
+    """Who is known is so from the first good request to the first that is refused."""
+    admin = service.client()
+    user = admin.post("/users", json={"name": "r", "role": "admin"}).json()["id"]
+    key = admin.post(f"/users/{user}/keys", json={"name": "k"}).json()["key"]
+    path = f"/api/v1/projects/{project}/assignments"
+    take(service.client(key), project)
+    admin.patch(f"/users/{user}", json={"is_active": False})
+    for is_read in (True, False):
+        late = SlowRequest(service, key, b"{}", path=path)
+        late.start(until_asked=is_read)
+        status, _ = late.answer()
+        assert (status, late.is_read) == (401, is_read)
+
+
+def test_a_judgment_that_is_sent_again_is_answered_as_before(
+    service: Service, new_user: NewUser, project: str
+) -> None:
+    annotator, _ = new_user("annotator", project)
+    lease = take(annotator, project)
+    path, key = f"/assignments/{lease['id']}/judgment", {"Idempotency-Key": "once"}
+    first, again = (annotator.post(path, json=ranked(lease), headers=key) for _ in range(2))
+    assert first.status_code == again.status_code == 201
+    assert first.json() == again.json()
+    assert again.headers["Idempotency-Replayed"] == "true"
+    other = annotator.post(path, json=ranked(lease, comment="other"), headers=key)
+    assert other.status_code == 409
+    long = annotator.post(path, json=ranked(lease), headers={"Idempotency-Key": "k" * 201})
+    assert long.status_code == 422
