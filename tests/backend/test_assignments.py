@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import Connection, event, select, update
+from sqlalchemy import Connection, event, select, text, update
 from sqlalchemy.orm import Session
 
 from backend.domain.assignment import (
@@ -370,6 +370,21 @@ def test_guidelines_that_are_new_since_a_lease_was_begun_are_read_before_it_is_g
     with service.app.state.database.read() as session:
         row = session.scalars(select(ProjectTally).where(ProjectTally.user_id != "")).one()
     assert row.passed_up_to
+
+
+def test_postgresql_plans_the_statements_of_a_round_trip_once(postgres_url: str) -> None:
+    """To plan takes longer than to find the row; the first five times of each are planned anew."""
+    database = Database(postgres_url)
+    crowd = Crowd(database, n=20, required=1, annotators=1)
+    for _ in range(20):
+        crowd.judge(0, crowd.lease(0))
+
+    with database.read() as session:
+        kept = text("SELECT statement, custom_plans, generic_plans FROM pg_prepared_statements")
+        plans = session.execute(kept).all()
+    database.close()
+    assert [statement for statement, anew, again in plans if anew > 5 or not again] == []
+    assert len(plans) >= 6
 
 
 def test_a_lease_and_a_judgment_ask_the_database_seldom(database: Database) -> None:

@@ -47,7 +47,9 @@ log = logging.getLogger("podium.store")
 LEASED = "leased"
 # Written out: SQLite uses an index of some rows only if the statement itself says which.
 _IS_LEASED: ColumnElement[str] = literal_column(f"'{LEASED}'")
-
+# Written out: of one that it is told later, PostgreSQL expects a tenth of all rows. It would plan
+# anew each time, which takes longer than to find the row.
+_ONE: ColumnElement[int] = literal_column("1", Integer)
 
 COMPARISON_ID = bindparam("comparison_id", type_=Assignment.comparison_id.type)
 AT = bindparam("at", type_=Assignment.expires_at.type)
@@ -396,7 +398,7 @@ def _idle(*, skip_locked: bool) -> Select[Any]:
             is_visible(Comparison),
         )
         .order_by(Comparison.judged, Comparison.number)
-        .limit(1)
+        .limit(_ONE)
         .with_for_update(skip_locked=skip_locked, of=Comparison)
     )
 
@@ -426,7 +428,7 @@ def _busy(*, skip_locked: bool, overlaps: bool) -> Select[Any]:
             ~places.has_passed(places.PROJECT_ID, places.USER_ID),
         )
         .order_by(_turn_of(overlaps), Comparison.number)
-        .limit(1)
+        .limit(_ONE)
         .with_for_update(skip_locked=skip_locked, of=Comparison)
     )
 
