@@ -520,6 +520,7 @@ def _ask_the_idle(engine: Engine) -> None:
 
     @event.listens_for(engine, "checkin")
     def _note(_: Any, record: ConnectionPoolEntry) -> None:
+        built.let_go(record.info)
         record.info["idle_since"] = time.monotonic()
 
     @event.listens_for(engine, "checkout")
