@@ -1,16 +1,15 @@
 """What a route may ask for besides its session and its caller: settings, database, time, page.
 
-`backend.routes` gives `session`, `caller` and `phases`. No rules and no SQL here.
+`backend.routes` gives `session`, `caller`, `phases` and `at`. No rules and no SQL here.
 """
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Depends, Query, Request
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
-from backend.machine.wall_clock import now
 from backend.settings import Settings
 from backend.store.data import projects
 from backend.store.db import Database
@@ -18,6 +17,9 @@ from backend.store.paging import Page
 
 # Routers know the store's session by this name alone: they import no SQLAlchemy.
 SessionDep = Session
+# Characters of an Idempotency-Key at most.
+LONGEST_KEY = 200
+_SAME_AGAIN = "The same key and body give the same answer again; nothing is done twice."
 
 
 # Each is `async` because FastAPI calls what is not in a thread, which costs more than all of it.
@@ -37,11 +39,8 @@ SettingsDep = Annotated[Settings, Depends(settings_of)]
 DatabaseDep = Annotated[Database, Depends(database_of)]
 
 
-async def _time_of_request() -> datetime:
-    return now()
-
-
-Now = Annotated[datetime, Depends(_time_of_request)]
+# The time of the request, which a parameter `at` is given.
+Now = datetime
 
 
 def visible_project(session: Session, caller: Caller, project_id: str) -> None:
@@ -65,17 +64,20 @@ async def _page(
 PageDep = Annotated[Page, Depends(_page)]
 
 
-async def _document_key(
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            max_length=200,
-            description="The same key and body give the same answer again; nothing is done twice.",
-        ),
-    ] = None,
-) -> None:
-    """Puts the header into the OpenAPI document; `backend.phases` reads it."""
-
-
-# For the decorators of POST routes that create: `dependencies=[IDEMPOTENT]`.
-IDEMPOTENT = Depends(_document_key)
+# For the decorators of POST routes that create: `openapi_extra=IDEMPOTENT`. `backend.phases` reads
+# the header; as a parameter FastAPI would read it a second time.
+IDEMPOTENT: dict[str, Any] = {
+    "parameters": [
+        {
+            "name": "idempotency-key",
+            "in": "header",
+            "required": False,
+            "schema": {
+                "anyOf": [{"type": "string", "maxLength": LONGEST_KEY}, {"type": "null"}],
+                "description": _SAME_AGAIN,
+                "title": "Idempotency-Key",
+            },
+            "description": _SAME_AGAIN,
+        }
+    ]
+}

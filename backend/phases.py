@@ -28,6 +28,7 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from backend.auth import COOKIE, Credentials, authenticate, secret_of
+from backend.deps import LONGEST_KEY
 from backend.domain.access import Caller, missing
 from backend.domain.operations import Of, Operation
 from backend.errors import InvalidInput, NotSignedIn
@@ -328,7 +329,7 @@ def credentials_of(request: Request) -> Credentials:
         cookie=request.cookies.get(COOKIE),
         origin=request.headers.get("origin"),
         host=request.headers.get("host"),
-        scheme=request.url.scheme,
+        scheme=request.scope["scheme"],
         page_of=request.headers.get("x-podium-user"),
     )
 
@@ -367,10 +368,10 @@ def _may_view(project_ids: tuple[str, ...], caller: Caller) -> bool:
 
 
 def _checked_key(key: str) -> str:
-    if len(key) > 200 or not key.isascii() or not key.isprintable():
+    if len(key) > LONGEST_KEY or not key.isascii() or not key.isprintable():
         raise InvalidInput(
-            f"the Idempotency-Key is {key[:50]!r} ({len(key)} characters); expected 1 to 200 "
-            "printable ASCII characters",
+            f"the Idempotency-Key is {key[:50]!r} ({len(key)} characters); expected 1 to "
+            f"{LONGEST_KEY} printable ASCII characters",
             advice="Use a UUID.",
         )
     return key

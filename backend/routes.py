@@ -1,9 +1,9 @@
 """What every route is: its row in `backend.domain.operations`, its phases, and its endpoint.
 
 Routers are made by `api_router`. An endpoint is a plain function; of its parameters `session`,
-`caller` and `phases` are given to it here, all others come from the request. One with `session`
-runs in a thread, in a reading session for GET and else in the write turn; one that is `async` asks
-for `phases` and opens its sessions itself.
+`caller`, `phases` and `at` are given to it here, all others come from the request. One with
+`session` runs in a thread, in a reading session for GET and else in the write turn; one that is
+`async` asks for `phases` and opens its sessions itself.
 """
 
 import asyncio
@@ -30,6 +30,7 @@ from backend.deps import SessionDep
 from backend.domain.access import Caller
 from backend.domain.operations import KIB, OPERATIONS, Operation
 from backend.errors import InvalidInput, TooLarge
+from backend.machine.wall_clock import now
 from backend.phases import Phases
 from backend.pressure.json_text import check_text
 from backend.pressure.turns import REFUSE_AFTER_S, refusing_late
@@ -40,7 +41,7 @@ from backend.schemas.paging import Malformed
 CHECKED_IN_LOOP = 65_536
 # To whoever sends a body that is too large, whichever limit it meets.
 SEND_LESS = "Send large data in parts, or through an import."
-_GIVEN = ("session", "caller", "phases")
+_GIVEN = ("session", "caller", "phases", "at")
 _OF_PATH = ("path_regex", "path_format", "param_convertors")
 _looking = threading.RLock()
 
@@ -194,6 +195,7 @@ def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     """The endpoint as FastAPI calls it: without what is given here, in the session it needs."""
     signature = inspect.signature(endpoint)
     given = [name for name in _GIVEN if name in signature.parameters]
+    is_async = inspect.iscoroutinefunction(endpoint)
 
     def _filled(values: dict[str, Any], **known: Any) -> dict[str, Any]:
         return {**values, **{name: known[name] for name in given}}
@@ -203,8 +205,8 @@ def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
         phases: Phases = request.state.phases
         if "request" in signature.parameters:
             values["request"] = request
-        known = {"phases": phases, "caller": phases.known_caller}
-        if inspect.iscoroutinefunction(endpoint):
+        known = {"phases": phases, "caller": phases.known_caller, "at": now()}
+        if is_async:
             return await endpoint(**_filled(values, **known))
         if "session" not in given:
             return await run_in_threadpool(endpoint, **_filled(values, **known))
@@ -216,7 +218,7 @@ def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
             )
         return await phases.write(
             lambda session, caller: endpoint(
-                **_filled(values, phases=phases, caller=caller, session=session)
+                **_filled(values, **known | {"caller": caller, "session": session})
             )
         )
 
@@ -232,7 +234,7 @@ def _making(endpoint: Callable[..., BaseModel | Response], given: list[str]) -> 
     """The endpoint as the reading process calls it: what it answers, as bytes."""
 
     def _made(session: SessionDep, caller: Caller | None, values: Mapping[str, Any]) -> Made:
-        known = {"session": session, "caller": caller}
+        known = {"session": session, "caller": caller, "at": now()}
         answer = _as_answer(endpoint(**values, **{name: known[name] for name in given}))
         facts = {"status": answer.status_code, "headers": answer.headers.items()}
         return Made(facts, bytes(answer.body))

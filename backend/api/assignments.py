@@ -34,7 +34,7 @@ _FIRST_DAY, _LAST_DAY = datetime(2000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, t
 @router.post(
     "/projects/{project_id}/assignments",
     status_code=201,
-    dependencies=[IDEMPOTENT],
+    openapi_extra=IDEMPOTENT,
     responses={204: {"description": "Nothing is left for this annotator."}},
 )
 async def take_assignment(
@@ -88,7 +88,7 @@ def _take(
     )
 
 
-@router.post("/assignments/{assignment_id}/judgment", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/assignments/{assignment_id}/judgment", status_code=201, openapi_extra=IDEMPOTENT)
 def judge(
     assignment_id: str, body: JudgmentBody, session: SessionDep, caller: Caller, at: Now
 ) -> JudgmentAnswer:

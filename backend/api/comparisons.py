@@ -27,7 +27,7 @@ from backend.store.data import comparisons, judgments, projects
 router = api_router("comparisons")
 
 
-@router.post("/projects/{project_id}/comparisons", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/projects/{project_id}/comparisons", status_code=201, openapi_extra=IDEMPOTENT)
 def create_comparison(
     project_id: str, body: ComparisonBody, session: SessionDep, at: Now
 ) -> ComparisonAnswer:

@@ -19,7 +19,7 @@ from backend.store.runs import experiments
 router = api_router("experiments")
 
 
-@router.post("/experiments", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/experiments", status_code=201, openapi_extra=IDEMPOTENT)
 def create_experiment(
     body: ExperimentBody, session: SessionDep, caller: Caller, at: Now
 ) -> ExperimentAnswer:

@@ -34,8 +34,8 @@ PATIENCE_S = 30.0
 @router.post(
     "/projects/{project_id}/imports",
     status_code=201,
-    dependencies=[IDEMPOTENT],
     openapi_extra={
+        **IDEMPOTENT,
         "requestBody": {
             "required": True,
             "content": {
@@ -47,7 +47,7 @@ PATIENCE_S = 30.0
                     "application/vnd.apache.parquet",
                 )
             },
-        }
+        },
     },
 )
 async def import_file(

@@ -35,7 +35,7 @@ from backend.store.people import invitations
 router = api_router("invitations")
 
 
-@router.post("/projects/{project_id}/invitations", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/projects/{project_id}/invitations", status_code=201, openapi_extra=IDEMPOTENT)
 def create_invitations(
     project_id: str,
     body: InvitationsBody,

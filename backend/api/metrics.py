@@ -125,7 +125,7 @@ def packed(
     return Response(body, media_type="application/json", headers=headers)
 
 
-@router.post("/runs/{run_id}/metrics", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/runs/{run_id}/metrics", status_code=201, openapi_extra=IDEMPOTENT)
 async def add_outside_metrics(
     run_id: str, body: OutsideMetricsBody, phases: Phases, at: Now
 ) -> MetricsAccepted:

@@ -22,7 +22,8 @@ router = api_router("models")
 @router.post(
     "/models",
     status_code=201,
-    dependencies=[IDEMPOTENT, RESPOND_ASYNC],
+    dependencies=[RESPOND_ASYNC],
+    openapi_extra=IDEMPOTENT,
     response_model=ModelAnswer,
     responses=ACCEPTED,
 )

@@ -20,7 +20,7 @@ from backend.store.people import users
 router = api_router("projects")
 
 
-@router.post("/projects", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/projects", status_code=201, openapi_extra=IDEMPOTENT)
 def create_project(
     body: ProjectBody, session: SessionDep, caller: Caller, at: Now
 ) -> ProjectAnswer:

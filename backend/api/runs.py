@@ -50,7 +50,7 @@ StepPath = Annotated[int, Path(ge=0, le=LARGEST)]
 LimitQuery = Annotated[int, Query(ge=1, le=5000, description="Items at most.")]
 
 
-@router.post("/runs", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/runs", status_code=201, openapi_extra=IDEMPOTENT)
 async def create_run(
     body: RunBody, phases: Phases, settings: SettingsDep, at: Now, after_commit: BackgroundTasks
 ) -> RunAnswer:
@@ -199,7 +199,7 @@ def retry_run(
     return shown.one(session, run_id)
 
 
-@router.post("/runs/{run_id}/clone", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/runs/{run_id}/clone", status_code=201, openapi_extra=IDEMPOTENT)
 async def clone_run(
     run_id: str,
     body: CloneBody,

@@ -56,7 +56,7 @@ def list_samples(
     return samples.answer(session, run_id, asked)
 
 
-@router.post("/runs/{run_id}/samples/comparisons", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/runs/{run_id}/samples/comparisons", status_code=201, openapi_extra=IDEMPOTENT)
 def send_to_ranking(
     run_id: str, body: RankedSamples, session: SessionDep, at: Now
 ) -> ComparisonAnswer:

@@ -33,7 +33,8 @@ router = api_router("snapshots")
 @router.post(
     "/projects/{project_id}/snapshots",
     status_code=201,
-    dependencies=[IDEMPOTENT, RESPOND_ASYNC],
+    dependencies=[RESPOND_ASYNC],
+    openapi_extra=IDEMPOTENT,
     response_model=SnapshotAnswer,
     responses=ACCEPTED,
 )

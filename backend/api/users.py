@@ -27,7 +27,7 @@ from backend.store.people import invitations, keys, sign_ins, users
 router = api_router("users")
 
 
-@router.post("/users", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/users", status_code=201, openapi_extra=IDEMPOTENT)
 async def create_user(body: UserBody, phases: Phases, at: Now) -> UserAnswer:
     """Add a person or a program."""
     if body.password is not None or body.role is Role.ADMIN:
@@ -120,7 +120,7 @@ def end_sessions(user_id: str, session: SessionDep) -> None:
     auth.end_sessions(session, user_id)
 
 
-@router.post("/users/{user_id}/keys", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/users/{user_id}/keys", status_code=201, openapi_extra=IDEMPOTENT)
 def create_key(
     user_id: str, body: KeyBody, session: SessionDep, caller: Caller, phases: Phases, at: Now
 ) -> KeyAnswer:

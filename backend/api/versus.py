@@ -16,7 +16,7 @@ from backend.store.versus import Chosen, PairsTaken
 router = api_router("versus")
 
 
-@router.post("/runs/{run_id}/versus", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/runs/{run_id}/versus", status_code=201, openapi_extra=IDEMPOTENT)
 async def put_up_pairs(run_id: str, body: VersusBody, phases: Phases, at: Now) -> PairsPutUp:
     """Put responses of this run and another to the same prompts up for ranking, pair by pair."""
     while True:

@@ -18,7 +18,7 @@ def list_views(
     return saved_views.listing(session, project_id, page, of=of)
 
 
-@router.post("/projects/{project_id}/views", status_code=201, dependencies=[IDEMPOTENT])
+@router.post("/projects/{project_id}/views", status_code=201, openapi_extra=IDEMPOTENT)
 def create_view(
     project_id: str, body: ViewBody, session: SessionDep, caller: Caller, at: Now
 ) -> ViewAnswer:
