@@ -6,9 +6,9 @@ Pure ASGI, installed by `create_app`; streams pass through untouched.
 import re
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,16 +27,22 @@ BODY_LIMIT = 8 * MIB
 PATH_LIMIT = 1000
 QUERY_LIMIT = 30_000
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
-_SECURITY: Mapping[str, str] = {
-    "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
+_Headers = list[tuple[bytes, bytes]]
+# Of every answer that does not say something else itself.
+_SECURITY: _Headers = [
+    (
+        b"content-security-policy",
+        b"default-src 'self'; script-src 'self'; style-src 'self'; "
+        b"img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
+        b"object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+_OF_API: _Headers = [*_SECURITY, (b"cache-control", b"no-store")]
 
 
 class Edge:
@@ -72,7 +78,7 @@ class Edge:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 _observe(scope, message["status"], time.monotonic() - began)
-                _add_headers(MutableHeaders(scope=message), request_id, scope["path"])
+                message["headers"] = _headers(message["headers"], request_id, scope["path"])
             await send(message)
 
         refusal = self._refusal(scope, headers)
@@ -168,9 +174,12 @@ def _streams(scope: Scope) -> bool:
     return bool(re.fullmatch(r"/api/v1/projects/[^/]+/imports", scope["path"]))
 
 
-def _add_headers(headers: MutableHeaders, request_id: str, path: str) -> None:
-    headers["X-Request-Id"] = request_id
-    for name, value in _SECURITY.items():
-        headers.setdefault(name, value)
-    if path.startswith("/api/"):
-        headers.setdefault("Cache-Control", "no-store")
+def _headers(said: Collection[tuple[bytes, bytes]], request_id: str, path: str) -> _Headers:
+    """The headers of an answer that says these itself."""
+    added = _OF_API if path.startswith("/api/") else _SECURITY
+    own = {name for name, _ in said}
+    return [
+        *((name, value) for name, value in said if name != b"x-request-id"),
+        (b"x-request-id", request_id.encode()),
+        *(one for one in added if one[0] not in own),
+    ]

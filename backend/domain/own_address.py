@@ -6,10 +6,13 @@ in, what a request says is compared with it.
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 _PORTS = {"http": 80, "https": 443}
+# With the name of an interface behind a % sign.
+_LONGEST_ADDRESS = 100
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,12 @@ def _split(url: str) -> SplitResult | None:
 
 def is_address(name: str) -> bool:
     """Whether this is an IP address and no name."""
+    return len(name) <= _LONGEST_ADDRESS and _is_address(name)
+
+
+# Every request asks this of the host that it names and of the one that it comes from.
+@lru_cache(1000)
+def _is_address(name: str) -> bool:
     try:
         ip_address(name)
     except ValueError:

@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from backend.domain.own_address import is_address
@@ -88,6 +89,7 @@ def is_trusted(address: str, trusted: Sequence[Network]) -> bool:
     return any(plain in network for network in trusted)
 
 
+@lru_cache(1000)
 def _counted_as(address: str) -> str:
     if not is_address(address):
         return address

@@ -5,6 +5,7 @@ secret or anything that was typed: operations by their names, people and runs by
 """
 
 import logging
+from functools import cache
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
@@ -36,27 +37,30 @@ class Numbers:
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
-        self._requests = Counter(
+        requests = Counter(
             "podium_http_requests", "Answered requests.", ["operation", "status"],
             registry=self._registry,
         )  # fmt: skip
-        self._seconds = Histogram(
+        seconds = Histogram(
             "podium_http_request_seconds", "From a request's headers to those of its answer.",
             ["operation"], buckets=_REQUEST_BUCKETS_S, registry=self._registry,
         )  # fmt: skip
-        self._holds = Histogram(
+        holds = Histogram(
             "podium_write_hold_seconds", "From BEGIN to COMMIT of what writes.",
             ["operation"], buckets=_HOLD_BUCKETS_S, registry=self._registry,
         )  # fmt: skip
+        # To look a label up takes as long as to count.
+        self._requests = cache(requests.labels)
+        self._seconds, self._holds = cache(seconds.labels), cache(holds.labels)
 
     def answered(self, operation: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self._requests.labels(operation, str(status)).inc()
-        self._seconds.labels(operation).observe(seconds)
+        self._requests(operation, status).inc()
+        self._seconds(operation).observe(seconds)
 
     def held(self, operation: str, seconds: float) -> None:
         """Count a writing transaction."""
-        self._holds.labels(operation).observe(seconds)
+        self._holds(operation).observe(seconds)
 
     def text(self, gauges: dict[str, tuple[str, dict[str, float]]]) -> bytes:
         """Everything in Prometheus' text format; `gauges`: what is so now, by name.
