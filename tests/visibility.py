@@ -17,6 +17,8 @@ TABLES = (
 _FROM = re.compile(rf"(?:\bFROM|\bJOIN|,)\s+({'|'.join(TABLES)})\b(?!\.)(?:\s+AS\s+(\w+))?")
 # The columns of rows that are inserted are left out: some are called as another table is.
 _COLUMNS = re.compile(r"INSERT INTO \w+ \([\w, ]+\)")
+# What is locked is named a second time.
+_LOCKED = re.compile(r"\bOF [\w, ]+$")
 # What is loaded again by its number was seen before.
 _AGAIN = re.compile(r"FROM (\w+)\s+WHERE \1\.number = %\(\w+\)s(?:::\w+)?(?: FOR UPDATE)?\s*$")
 
@@ -26,7 +28,8 @@ def unrestricted(statement: str) -> frozenset[str]:
     """The tables, by the names they have in it, whose unfinished records a SELECT would see."""
     if not statement.lstrip().startswith(("SELECT", "WITH")) or _AGAIN.search(statement):
         return frozenset()
-    names = [alias or table for table, alias in _FROM.findall(_COLUMNS.sub("", statement))]
+    read = _LOCKED.sub("", _COLUMNS.sub("", statement))
+    names = [alias or table for table, alias in _FROM.findall(read)]
     return frozenset(
         name
         for name in names

@@ -400,7 +400,7 @@ def test_a_lease_and_a_judgment_ask_the_database_seldom(database: Database) -> N
     assert len(of_a_lease) == (4 if database.is_sqlite else 3), [
         one.statement for one in of_a_lease
     ]
-    most = 7 if database.is_sqlite else 3
+    most = 6 if database.is_sqlite else 2
     assert len(of_a_judgment) == most, [one.statement for one in of_a_judgment]
 
 

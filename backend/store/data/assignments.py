@@ -223,7 +223,7 @@ def _must_be_few(live: Sequence[Lease]) -> None:
 
 
 class Own(NamedTuple):
-    """An annotator's own assignment and its comparison, whose row is locked."""
+    """An annotator's own assignment and its comparison, whose rows are locked."""
 
     assignment: Lease
     comparison: Candidate
@@ -231,23 +231,12 @@ class Own(NamedTuple):
 
 def get_own(session: Session, assignment_id: str, user_id: str) -> Own:
     """What an annotator was assigned, as it is now. Raises NotFound for what others were."""
-    own, _ = get_own_beside(session, assignment_id, user_id, OWN)
-    return own
-
-
-def get_own_beside(
-    session: Session, assignment_id: str, user_id: str, query: Select[Any]
-) -> tuple[Own, list[tuple[Any, ...]]]:
-    """The same, and what stands beside it in the rows of `query`, which is `OWN` joined to more."""
     named = {"assignment_id": assignment_id, "user_id": user_id}
-    comparison = built.row(session, _LOCKED, named)
-    if comparison is None:
+    row = built.row(session, _OWN, named)
+    if row is None:
         raise NotFound(f"you have no assignment {assignment_id}")
-    # A statement of its own: the assignment may have changed before its comparison was locked.
-    rows = built.rows(session, query, named)
     width = len(Lease._fields)
-    own = Own(Lease(*rows[0][:width]), Candidate(*comparison))
-    return own, [row[width:] for row in rows]
+    return Own(Lease(*row[:width]), Candidate(*row[width:]))
 
 
 def has_place(session: Session, own: Own, *, at: datetime) -> bool:
@@ -290,8 +279,8 @@ class _First(NamedTuple):
 def submit(session: Session, own: Own, judgment: Mapping[str, Any]) -> None:
     """Keep the first judgment of an assignment, given as its row, and count it.
 
-    Rows are locked in one order: the comparison, which is held by now; its project, as foreign keys
-    lock it; the assignment; the sums of the annotator; what others have passed.
+    Rows are locked in one order: the comparison and the assignment, which are held by now; their
+    project, as foreign keys lock it; the sums of the annotator; what others have passed.
     """
     assignment, comparison = own
     judged = comparison._replace(judged=comparison.judged + 1)
@@ -565,20 +554,18 @@ def _change(assignment: Lease) -> Update:
 
 # Built once each, as those of `candidates`.
 _LEASE = tuple(getattr(Assignment, name) for name in Lease._fields)
-_IS_OWN = (
-    Assignment.id == bindparam("assignment_id"),
-    Assignment.user_id == USER_ID,
-    is_visible(Assignment),
-)
-# An annotator's own assignment.
-OWN = select(*_LEASE).where(*_IS_OWN)
-_LOCKED = (
-    select(*CANDIDATE)
+# An annotator's own assignment and its comparison. Both are locked, the comparison first: of what
+# is not, PostgreSQL says after the wait for a lock what it was before.
+_OWN = (
+    select(*_LEASE, *CANDIDATE)
+    .join(Comparison, Comparison.id == Assignment.comparison_id)
     .where(
-        Comparison.id == select(Assignment.comparison_id).where(*_IS_OWN).scalar_subquery(),
+        Assignment.id == bindparam("assignment_id"),
+        Assignment.user_id == USER_ID,
+        is_visible(Assignment),
         is_visible(Comparison),
     )
-    .with_for_update(of=Comparison)
+    .with_for_update(of=(Comparison, Assignment))
 )
 _PASSED = update(Assignment).where(Assignment.number == bindparam("of_number"))
 # What a first judgment changes: each by itself on SQLite, and as parts of one on PostgreSQL.

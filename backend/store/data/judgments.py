@@ -16,6 +16,7 @@ from sqlalchemy import (
     Select,
     String,
     and_,
+    bindparam,
     func,
     or_,
     select,
@@ -38,7 +39,8 @@ from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import ReviewReason, Verdict
 from backend.store import built, dialect
 from backend.store.data import assignments
-from backend.store.data.assignments import Own
+from backend.store.data.assignments import Lease, Own
+from backend.store.data.candidates import LEASED
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
@@ -59,10 +61,10 @@ def submit(
     annotator has judged differently before and does not say `revise`. Raises NotFound for a foreign
     assignment, InvalidInput for a ranking that is none, Conflict for the `MOST_REVIEWS`-th.
     """
-    own, beside = assignments.get_own_beside(session, assignment_id, user_id, _OWN_AND_JUDGMENTS)
+    own = assignments.get_own(session, assignment_id, user_id)
     assignment, comparison = own
     body_sha256 = _body_hash(body)
-    kept = [_Kept(*row) for row in beside if row[0] is not None]
+    kept = _kept(session, assignment)
     counted = [one for one in kept if one.review_reason is None]
     reviews = [one for one in kept if one.review_reason is not None]
     for same in (counted or reviews)[-1:] if body.revise else (*counted, *reviews):
@@ -119,10 +121,17 @@ class _Kept(NamedTuple):
     body_sha256: str
 
 
+def _kept(session: Session, assignment: Lease) -> list[_Kept]:
+    """What an annotator has said of an assignment, which is locked; a lease ends with the first."""
+    if assignment.state == LEASED:
+        return []
+    return [_Kept(*row) for row in built.rows(session, _SAID, {"assignment_id": assignment.id})]
+
+
 # Built once, as those of `candidates`.
-_OWN_AND_JUDGMENTS = (
-    assignments.OWN.add_columns(*(getattr(Judgment, name) for name in _Kept._fields))
-    .outerjoin(Judgment, and_(Judgment.assignment_id == Assignment.id, is_visible(Judgment)))
+_SAID = (
+    select(*(getattr(Judgment, name) for name in _Kept._fields))
+    .where(Judgment.assignment_id == bindparam("assignment_id"), is_visible(Judgment))
     .order_by(Judgment.revision)
 )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from backend.schemas.comparisons import AssignmentAnswer, JudgmentBody, LeaseEnd
-from backend.schemas.vocabulary import Role, Verdict
+from backend.schemas.vocabulary import ReviewReason, Role, Verdict
 from backend.store.data import assignments, judgments, tallies
 from backend.store.db import Database
 from backend.store.people import users
@@ -70,6 +70,34 @@ def test_a_lease_that_is_given_back_while_it_is_judged_is_judged(
         assert session.query(Comparison).one().judged == 1
         assert session.query(Judgment).one().assignment_id == taken.id
         assert tallies.of_project(session, place.project)["judged"] == 1
+
+
+@pytest.mark.parametrize("comment", ["", "in another tab"])
+def test_of_two_judgments_at_once_the_first_counts(
+    postgres: Database, tmp_path: Path, comment: str
+) -> None:
+    place = Place(postgres, tmp_path)
+    place.take(ndjson(comparison(1)), "comparisons")
+    taken = lease(place)
+    assert taken is not None
+    bodies = [
+        JudgmentBody(verdict=Verdict.ALL_BAD, unranked=taken.presented_order, comment=one)
+        for one in ("", comment)
+    ]
+    with postgres.write() as session:
+        first = judgments.submit(session, taken.id, place.user, bodies[0], at=AT)
+        other = Beside(
+            postgres,
+            lambda beside: judgments.submit(beside, taken.id, place.user, bodies[1], at=AT),
+        )
+    second = other.result()
+
+    is_same = comment == ""
+    assert (second.id == first.id) == is_same
+    assert second.review_reason == (None if is_same else ReviewReason.DIFFERS)
+    with postgres.read() as session:
+        assert session.query(Comparison).one().judged == 1
+        assert session.query(Judgment).count() == (1 if is_same else 2)
 
 
 def test_the_last_place_of_a_comparison_is_given_to_one_of_two(
