@@ -1,7 +1,7 @@
 """Metrics: curves in buckets, and results of outside evaluations attached to a run."""
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from typing import Annotated
@@ -19,6 +19,7 @@ from backend.schemas.metrics.distributions import DistributionsAnswer
 from backend.schemas.metrics.prompt_scores import PromptScoresAnswer
 from backend.schemas.numbers import LARGEST
 from backend.schemas.paging import Id
+from backend.schemas.run_directory.events import MetricLine
 from backend.store.metrics import curves, distributions, outside, prompt_scores
 from backend.store.metrics.curves import Axis, Window
 from backend.store.metrics.prompt_scores import Asked
@@ -130,17 +131,17 @@ async def add_outside_metrics(
     run_id: str, body: OutsideMetricsBody, phases: Phases, at: Now
 ) -> MetricsAccepted:
     """Attach results of an evaluation made elsewhere; names start with gold/ or outside/."""
-    moments = await phases.read(lambda session: outside.moments_of(session, run_id, body.points))
-    return await phases.write(partial(_add, run_id, body, moments, at))
+    lines = await phases.read(lambda session: outside.lines_of(session, run_id, body.points, at=at))
+    return await phases.write(partial(_add, run_id, lines, body.judge, at))
 
 
 def _add(
     run_id: str,
-    body: OutsideMetricsBody,
-    moments: Mapping[int, float],
+    lines: Sequence[MetricLine],
+    judge: str,
     at: datetime,
     session: SessionDep,
     _: Caller,
 ) -> MetricsAccepted:
-    stored = outside.append(session, run_id, body.points, moments=moments, judge=body.judge, at=at)
+    stored = outside.append(session, run_id, lines, judge=judge, at=at)
     return MetricsAccepted(accepted=stored)

@@ -128,15 +128,18 @@ def list_run_keys(project_id: str, session: SessionDep) -> RunKeysAnswer:
 
 
 @router.patch("/runs")
-def change_runs(
-    body: RunsChange, session: SessionDep, caller: Caller, phases: Phases, at: Now
-) -> RunsChangedAnswer:
+async def change_runs(body: RunsChange, phases: Phases, at: Now) -> RunsChangedAnswer:
     """Tag, file, archive or restore up to 500 runs: all of them, or none if one is refused."""
-    must_see(session, caller, body.run_ids)
-    changed = changes.change_all(session, body, at=at)
-    for one in changed:
-        phases.note_change(before=one.before, after=one.after, object_id=one.run_id)
-    return RunsChangedAnswer(changed=[one.run_id for one in changed])
+    # Whoever does not see them all locks none of them.
+    await phases.read(lambda session: must_see(session, phases.caller, body.run_ids))
+
+    def _changed(session: SessionDep, caller: Caller) -> RunsChangedAnswer:
+        changed = changes.change_all(session, body, caller, at=at)
+        for one in changed:
+            phases.note_change(before=one.before, after=one.after, object_id=one.run_id)
+        return RunsChangedAnswer(changed=[one.run_id for one in changed])
+
+    return await phases.write(_changed)
 
 
 @router.patch("/runs/{run_id}")

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 # What stands before the first line.
 BEGINNING = "0" * 64
+# Made once: one request may add five hundred lines.
+_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 class Line(NamedTuple):
@@ -47,8 +49,7 @@ def sha256_of(line: Line, previous: str) -> str:
         "created_at": line.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "previous": previous,
     }
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_JSON.encode(said).encode()).hexdigest()
 
 
 def broken(chain: Iterable[Link], heads: Iterable[Head]) -> str | None:

@@ -112,8 +112,8 @@ def attach(
     values = dict.fromkeys(names, 0.5)
     steps = steps or (0, 77, 1000, 1999, 5000)
     wanted = [OutsidePoint(step=step, values=values) for step in steps]
-    moments = outside.moments_of(session, RUN, wanted)
-    outside.append(session, RUN, wanted, moments=moments, at=NOW)
+    lines = outside.lines_of(session, RUN, wanted, at=NOW)
+    outside.append(session, RUN, lines, at=NOW)
 
 
 def relay(session: Session) -> None:

@@ -5,8 +5,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from backend.schemas.numbers import LARGEST, Measured
+from backend.schemas.numbers import Measured
 from backend.schemas.paging import ApiAnswer, Body, BodyPart, Label, Name
+from backend.schemas.run_directory.events import LAST_STEP
 
 # Names of metrics: a path of words; what comes from outside starts with gold/ or outside/.
 METRIC_NAME = re.compile(r"[A-Za-z0-9_@.+-]+(/[A-Za-z0-9_@.+-]+){0,4}")
@@ -17,7 +18,7 @@ MOST_OUTSIDE_VALUES = 1000
 class OutsidePoint(BodyPart):
     """Values of an evaluation made outside; names start with gold/ or outside/."""
 
-    step: int = Field(0, ge=0, le=LARGEST)
+    step: int = Field(0, ge=0, le=LAST_STEP)
     values: dict[Label, Measured] = Field(min_length=1, max_length=1000)
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from backend.domain.verdict import win_rate
 from backend.domain.verdict.evidence import Judge
-from backend.schemas.metrics.curves import OutsidePoint
+from backend.schemas.run_directory.events import MetricLine
 from backend.store.runs import events
 from backend.store.runs.events import NewEvent
 from backend.store.tables.runs import IS_JUDGED
@@ -37,7 +37,7 @@ def of_runs(session: Session, run_ids: Sequence[str]) -> Mapping[str, Sequence[J
 
 
 def said(
-    session: Session, run_id: str, judge: str, measured: Sequence[OutsidePoint]
+    session: Session, run_id: str, judge: str, measured: Sequence[MetricLine]
 ) -> list[NewEvent]:
     """The events that tell who judged these values.
 
@@ -73,13 +73,13 @@ def _has_judge(part: _Part, before: Sequence[Judge]) -> bool:
     return False
 
 
-def _parts(measured: Iterable[OutsidePoint]) -> list[_Part]:
+def _parts(measured: Iterable[MetricLine]) -> list[_Part]:
     """The metrics that have values, those at the same steps together."""
     by_name: defaultdict[str, set[int]] = defaultdict(set)
-    for point in measured:
-        for name, value in point.values.items():
+    for line in measured:
+        for name, value in line.values.items():
             if value is not None:
-                by_name[name].add(point.step)
+                by_name[name].add(line.step)
     together: defaultdict[tuple[int, ...], list[str]] = defaultdict(list)
     # The win rate is first: a verdict asks who judged it.
     for name in sorted(by_name, key=lambda name: (name != win_rate.METRIC, name)):

@@ -218,32 +218,33 @@ def _build(session: Session, changed: Sequence[tuple[Curve, int, int]]) -> None:
     for curve, _, _ in changed:
         known = sealed.setdefault(curve.number, curve)
         sealed[curve.number] = max(known, curve, key=lambda one: one.sealed)
-    spans = [(sealed[curve.number], first, end) for curve, first, end in changed]
+    spans = sorted((curve.number, first, end) for curve, first, end in changed)
     for level in range(1, TOP + 1):
-        width = WIDTHS[level]
-        whole = [
-            (
-                curve,
-                first // width * width,
-                min(-(-end // width) * width, frontier(curve.sealed, level)),
-            )
-            for curve, first, end in spans
-        ]
-        spans = _joined([span for span in whole if span[1] < span[2]])
+        ends = {number: frontier(curve.sealed, level) for number, curve in sealed.items()}
+        spans = _whole(spans, WIDTHS[level], ends)
         if not spans:
             break
-        _fill(session, level, spans, few=2 * len(changed))
+        of_curves = [(sealed[number], first, end) for number, first, end in spans]
+        _fill(session, level, of_curves, few=2 * len(changed))
     _seal(session, sealed.values())
 
 
-def _joined(spans: Iterable[tuple[Curve, int, int]]) -> list[tuple[Curve, int, int]]:
-    """The same steps of each curve, each once: one statement may not touch a bucket twice."""
-    found: list[tuple[Curve, int, int]] = []
-    for curve, first, end in sorted(spans, key=lambda span: (span[0].number, span[1])):
-        if found and found[-1][0].number == curve.number and first <= found[-1][2]:
-            found[-1] = (curve, found[-1][1], max(end, found[-1][2]))
+def _whole(
+    spans: Iterable[tuple[int, int, int]], width: int, ends: Mapping[int, int]
+) -> list[tuple[int, int, int]]:
+    """The buckets of a width that hold these steps and lie before the end of their curve.
+
+    Each is there once, as one statement may not touch it twice; given and returned in order.
+    """
+    found: list[tuple[int, int, int]] = []
+    for number, first, end in spans:
+        begin, stop = first // width * width, min(-(-end // width) * width, ends[number])
+        if begin >= stop:
+            continue
+        if found and found[-1][0] == number and begin <= found[-1][2]:
+            found[-1] = (number, found[-1][1], max(stop, found[-1][2]))
         else:
-            found.append((curve, first, end))
+            found.append((number, begin, stop))
     return found
 
 

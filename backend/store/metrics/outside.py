@@ -3,7 +3,7 @@
 Called by `backend.api.metrics`. They belong to no attempt, so no rewind takes them back.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy.orm import Session
@@ -20,25 +20,39 @@ from backend.store.runs import runs
 from backend.store.tables.runs import Run
 
 
+def lines_of(
+    session: Session, run_id: str, measured: Sequence[OutsidePoint], *, at: datetime
+) -> list[MetricLine]:
+    """Results of evaluations made elsewhere as `append` stores them, found before the write turn.
+
+    Each has the tokens and the time that the trainer had at its step, so that it finds its place on
+    every axis; the time is `at` if the trainer has said nothing yet.
+    """
+    steps = [point.step for point in measured]
+    moments = times.at_steps(session, run_id, steps)
+    processed = tokens.at_steps(session, run_id, steps)
+    return [
+        MetricLine(
+            step=point.step,
+            time=moments.get(point.step, at.timestamp()),
+            tokens=processed[point.step],
+            values=point.values,
+        )
+        for point in measured
+    ]
+
+
 def append(
-    session: Session,
-    run_id: str,
-    measured: Sequence[OutsidePoint],
-    *,
-    moments: Mapping[int, float],
-    judge: str = "",
-    at: datetime,
+    session: Session, run_id: str, lines: Sequence[MetricLine], *, judge: str = "", at: datetime
 ) -> int:
     """Store results of evaluations made elsewhere; returns how many values.
 
-    Each has the tokens and the time that the trainer had at its step; the time is `at` if the
-    trainer has said nothing yet. Who judged is told by events of the run; see `judges`.
-    `moments` are these times, which `moments_of` finds outside of the write turn.
+    Who judged is told by events of the run; see `judges`.
 
     Raises InvalidInput for a name that does not start with gold/ or outside/, and for a step that
     the run does not have, and for more names than a run may have.
     """
-    names = sorted({name for point in measured for name in point.values})
+    names = sorted({name for line in lines for name in line.values})
     wrong = [
         name
         for name in names
@@ -51,28 +65,16 @@ def append(
             "joined by /, the first of them gold or outside.",
         )
     run = runs.locked(session, run_id)
-    _must_be_reached(run, measured)
+    _must_be_reached(run, lines)
     _must_have_room(run, names)
-    # Where the trainer was at each step, so that a point finds its place on every axis.
-    steps = [point.step for point in measured]
-    processed = tokens.at_steps(session, run_id, steps)
-    lines = [
-        MetricLine(
-            step=point.step,
-            time=moments.get(point.step, at.timestamp()),
-            tokens=processed[point.step],
-            values=point.values,
-        )
-        for point in measured
-    ]
     stored = points.store(session, run, points.OUTSIDE_ATTEMPT, lines)
-    events = [*stored.events, *judges.said(session, run_id, judge, measured)]
+    events = [*stored.events, *judges.said(session, run_id, judge, lines)]
     run_events.append(session, run_id, events, at=at)
     verdicts.keep_of(session, run)
     return stored.values
 
 
-def _must_be_reached(run: Run, measured: Sequence[OutsidePoint]) -> None:
+def _must_be_reached(run: Run, lines: Sequence[MetricLine]) -> None:
     """Refuse what was measured at no step of the run: it would be the newest value for ever."""
     if Method(run.method) in (Method.EVALUATE, Method.GENERATE):
         # Its steps are parts of the prompts, and the weights are of another run.
@@ -80,7 +82,7 @@ def _must_be_reached(run: Run, measured: Sequence[OutsidePoint]) -> None:
     has_ended = RunState(run.state) in ENDED
     most = run.step if has_ended else max(run.step, run.steps)
     # A trainer that has not said how far it goes, or that never began, says nothing about steps.
-    beyond = [point.step for point in measured if point.step > most > 0]
+    beyond = [line.step for line in lines if line.step > most > 0]
     if beyond:
         what = "ended at" if has_ended else "goes up to"
         raise InvalidInput(
@@ -98,8 +100,3 @@ def _must_have_room(run: Run, names: Sequence[str]) -> None:
             advice="Send fewer names, such as a mean instead of a number for each item. Nothing "
             "was stored.",
         )
-
-
-def moments_of(session: Session, run_id: str, measured: Sequence[OutsidePoint]) -> dict[int, float]:
-    """Read when the trainer was at the step of each of these results, by step; see `append`."""
-    return times.at_steps(session, run_id, [point.step for point in measured])

@@ -12,6 +12,7 @@ from sqlalchemy import BigInteger, String, cast, func, select, update
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Session
 
+from backend.domain.access import Caller
 from backend.errors import Conflict, InvalidInput, NotFound
 from backend.schemas.paging import as_spelled
 from backend.schemas.run_table.changes import MOST_TAGS, RunChange, RunsChange, RunSeen
@@ -79,13 +80,17 @@ def _must_be(run: Run, seen: RunSeen) -> None:
         )
 
 
-def change_all(session: Session, body: RunsChange, *, at: datetime) -> list[Changed]:
+def change_all(
+    session: Session, body: RunsChange, caller: Caller, *, at: datetime
+) -> list[Changed]:
     """Make the same changes to many runs; returns those that are different now.
 
-    Raises NotFound, Conflict or InvalidInput naming the first run that is refused; then the caller
-    must undo the others.
+    Raises NotFound, Forbidden, Conflict or InvalidInput naming the first run that is refused; then
+    the caller must undo the others.
     """
     rows = _locked(session, body.run_ids)
+    for one in {one.project_id: one for one in reversed(rows)}.values():
+        caller.must_see(one.project_id, f"run {one.id}")
     if "experiment_id" in body.model_fields_set:
         for one in {one.project_id: one for one in reversed(rows)}.values():
             _must_fit(session, one, body.experiment_id)
@@ -115,7 +120,7 @@ def _locked(session: Session, run_ids: Sequence[str]) -> list[_Filed]:
     columns = (getattr(Run, name) for name in _Filed._fields)
     named = select(*columns).where(given.is_among(session, Run.id, run_ids))
     wanted = named.order_by(Run.number).with_for_update(of=Run)
-    rows = [_Filed(*row) for row in session.connection().execute(wanted)]
+    rows = [_Filed(*row) for row in session.connection().execute(wanted).all()]
     missing = set(run_ids) - {one.id for one in rows}
     if missing:
         raise NotFound(f"there is no run {min(missing)}")

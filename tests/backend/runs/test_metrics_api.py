@@ -143,6 +143,12 @@ def test_a_run_has_a_bounded_number_of_metrics(
     assert "3 metrics. 2 more were left out: item/2, item/3." in (alerts[1]["data"]["message"])
 
 
+def test_a_result_is_at_a_step_that_a_run_can_have(api: TestClient, run_id: str) -> None:
+    for step in (2**62 + 1, 2**63):
+        body = {"points": [{"step": step, "values": {"gold/score": 1.0}}]}
+        assert api.post(f"/runs/{run_id}/metrics", json=body).status_code == 422
+
+
 def test_results_from_outside_beyond_the_most_metrics_are_refused_before_anything_is_stored(
     api: TestClient, database: Database, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

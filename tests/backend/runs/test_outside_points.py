@@ -111,8 +111,8 @@ class Story:
         said: dict[str, float | None] = {"gold/score": value, "outside/other": None}
         wanted = [OutsidePoint(step=step, values=said) for step in steps]
         with self.database.write() as session:
-            moments = outside.moments_of(session, self.run_id, wanted)
-            outside.append(session, self.run_id, wanted, moments=moments, at=AT)
+            lines = outside.lines_of(session, self.run_id, wanted, at=AT)
+            outside.append(session, self.run_id, lines, at=AT)
 
     def resume(self, steps: list[int]) -> None:
         """Another attempt goes on from a step."""
@@ -162,8 +162,8 @@ def attach_gold(database: Database, run_id: str, *steps: int) -> dict[int, float
     """Gold at these steps; returns at which time each stands."""
     wanted = [OutsidePoint(step=step, values={"gold/score": 0.5}) for step in steps]
     with database.write() as session:
-        moments = outside.moments_of(session, run_id, wanted)
-        outside.append(session, run_id, wanted, moments=moments, at=AT)
+        lines = outside.lines_of(session, run_id, wanted, at=AT)
+        outside.append(session, run_id, lines, at=AT)
     with database.read() as session:
         gold = select(MetricPoint.step, MetricPoint.time_s).where(MetricPoint.name == "gold/score")
         return dict(session.execute(gold).all())

@@ -5,10 +5,15 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from backend.domain.access import Caller
+from backend.errors import Forbidden, NotFound
+from backend.schemas.run_table.changes import RunsChange
+from backend.schemas.vocabulary import Role
 from backend.store.db import Database
+from backend.store.runs import changes
 from backend.store.tables.runs import Run
 from tests.backend.conftest import Service
-from tests.backend.runs.conftest import Seed
+from tests.backend.runs.conftest import AT, Seed
 from tests.plans import sent_to
 
 
@@ -231,6 +236,19 @@ def test_a_change_of_many_is_the_change_of_each(
     back = {"run_ids": ids, "archived": False, "experiment_id": None}
     assert api.patch("/runs", json=back).json()["changed"] == ids
     assert {api.get(f"/runs/{one}").json()["archived_at"] for one in ids} == {None}
+
+
+def test_whoever_lost_a_project_since_the_runs_were_looked_at_changes_none(
+    api: TestClient, service: Service, seed: Seed
+) -> None:
+    database: Database = service.app.state.database
+    run_id = made(api, seed)
+    body = RunsChange(run_ids=[run_id], add_tags=["t"])
+    for roles, error in (({seed.project: Role.VIEWER}, Forbidden), ({}, NotFound)):
+        una = Caller("u", "Una", Role.RESEARCHER, roles, needed=Role.RESEARCHER)
+        with pytest.raises(error), database.write() as session:
+            changes.change_all(session, body, una, at=AT)
+    assert tags(api, run_id) == []
 
 
 def test_many_runs_are_changed_in_as_many_messages_as_two(

@@ -41,8 +41,8 @@ def say(database: Database, run_id: str, *lines: MetricLine, attempt: int = 1) -
 def measure(database: Database, run_id: str, *measured: OutsidePoint) -> None:
     """One request with results from outside."""
     with database.write() as session:
-        moments = outside.moments_of(session, run_id, measured)
-        outside.append(session, run_id, measured, moments=moments, at=AT)
+        lines = outside.lines_of(session, run_id, measured, at=AT)
+        outside.append(session, run_id, lines, at=AT)
 
 
 def resume(database: Database, run_id: str, after_step: int) -> None:

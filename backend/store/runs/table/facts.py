@@ -76,16 +76,12 @@ def _tagging(*, is_sqlite: bool) -> Insert:
 
 def joined(tags: Sequence[str]) -> str:
     """Tags in one text, in which `tag_in` finds each whole."""
-    return "".join(f"\n{_bare(tag)}" for tag in tags) + "\n"
+    return "\n".join(["", *(tag.replace("\n", " ") for tag in tags), ""]).lower()
 
 
 def tag_in(tag: str) -> str:
     """Write a tag as `joined` does, to search for it there."""
-    return f"\n{_bare(tag)}\n"
-
-
-def _bare(tag: str) -> str:
-    return tag.lower().replace("\n", " ")
+    return joined([tag])
 
 
 def of_config(config: Mapping[str, Any]) -> dict[str, tuple[str, float | None]]:
