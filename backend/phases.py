@@ -104,7 +104,9 @@ class Phases:
 
     @property
     def is_admitted_late(self) -> bool:
-        """Whether the write turn alone finds out who asks, as it does anyway."""
+        """Whether the write turn alone finds out who asks, as it does anyway (ADR 0020)."""
+        if self._transactions.has_one_writer:
+            return False
         return self.operation.is_hurried and not self._person.startswith(UNKNOWN)
 
     def admitted(self, session: Session) -> Caller:

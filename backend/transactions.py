@@ -37,6 +37,11 @@ class Transactions:
         # PostgreSQL's writers need not wait for one another.
         self._group = GroupCommit(database) if database.is_sqlite else None
 
+    @property
+    def has_one_writer(self) -> bool:
+        """Whether everybody waits for whoever writes, as with SQLite."""
+        return self._group is not None
+
     async def admit(self, person: str, work: Callable[[Session], T]) -> T:
         """What `work` finds out about who asks. Raises TooBusy if too many wait."""
         async with self._turns.admitting(person):

@@ -247,7 +247,7 @@ def test_a_config_is_validated_without_a_write_turn(light_service: Service) -> N
     assert (bad.status_code, bad.json()["valid"]) == (200, False)
 
 
-def test_who_ranks_is_asked_for_once_with_each_request(
+def test_who_ranks_is_asked_for_once_with_each_request_of_postgresql(
     service: Service, new_user: NewUser, project: str
 ) -> None:
     annotator, _ = new_user("annotator", project)
@@ -258,7 +258,9 @@ def test_who_ranks_is_asked_for_once_with_each_request(
         path = f"/assignments/{lease['id']}/judgment"
         assert annotator.post(path, json=ranked(lease)).status_code == 201
 
-    assert sum("api_keys.key_sha256" in one.statement for one in sent) == 2
+    asked = sum("api_keys.key_sha256" in one.statement for one in sent)
+    # SQLite's only writer is not taken for somebody who may be refused.
+    assert asked == (4 if database.is_sqlite else 2)
 
 
 def test_who_may_not_rank_is_told_so_whatever_is_sent(
@@ -288,7 +290,7 @@ def test_the_body_of_who_was_shut_out_is_not_read(service: Service, project: str
     path = f"/api/v1/projects/{project}/assignments"
     take(service.client(key), project)
     admin.patch(f"/users/{user}", json={"is_active": False})
-    for is_read in (True, False):
+    for is_read in (not service.app.state.database.is_sqlite, False):
         late = SlowRequest(service, key, b"{}", path=path)
         late.start(until_asked=is_read)
         status, _ = late.answer()
