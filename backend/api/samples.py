@@ -50,9 +50,16 @@ def list_samples(
         ),
     ] = "order",
     limit: Annotated[int, Query(ge=1, le=1000, description="Samples at most.")] = 200,
+    nearest: Annotated[
+        bool,
+        Query(
+            description="Where `step` has no samples, those of the nearest step that has; of the "
+            "other kind if the run has none of this. The answer says which."
+        ),
+    ] = False,
 ) -> SamplesAnswer:
     """Samples of one step or of one prompt, and the steps that have any."""
-    asked = Asked(kind=kind, step=step, prompt_id=prompt_id, text=q, sort=sort, limit=limit)
+    asked = Asked(kind, step, prompt_id, q, sort, limit, nearest)
     return samples.answer(session, run_id, asked)
 
 

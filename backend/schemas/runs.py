@@ -245,11 +245,13 @@ class RankedSamples(Body):
 class SamplesAnswer(ApiAnswer):
     """Samples of one step, or of one prompt through training, and the steps that have any.
 
-    `kinds`: those that this run has samples of. `steps`: at most the newest 2,000;
-    `has_earlier_steps`: there are more before them.
+    `kinds`: those that this run has samples of. `kind` and `step`: those that were asked for, or
+    what was found with `nearest`. `steps`: at most the newest 2,000; `has_earlier_steps`: there are
+    more before them.
     """
 
     kinds: list[SampleKind]
+    kind: SampleKind
     step: int | None
     steps: list[int]
     has_earlier_steps: bool

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from backend.schemas.run_directory.events import SampleLine
+from backend.schemas.run_directory.events import MetricLine, SampleLine
 from backend.store.db import Database
 from backend.store.runs import samples
 from tests.e2e.conftest import OpenPage
@@ -138,3 +138,58 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
     page.reload()
     expect(known).to_contain_text("the first is plain")
     expect(known.get_by_role("definition")).to_contain_text(" > ")
+
+
+def test_a_point_leads_to_its_samples_or_to_the_nearest(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    """Evaluations lie between the steps of which samples of training are logged."""
+    project = workshop.new_project("Points and samples")
+    run = workshop.policy_run(project)
+    lines = [MetricLine(step=step, time=float(step), values={"loss": 1.0}) for step in (1, 11, 24)]
+    lines += [
+        MetricLine(step=step, time=step + 0.5, values={"eval/reward": 0.5, "kl/exact": step / 9})
+        for step in (0, 25)
+    ]
+    workshop.report(run, *lines)
+    logged = [("rollout", 1), ("rollout", 11), ("probe", 0), ("probe", 25)]
+    said = [
+        SampleLine.model_validate(
+            {"kind": kind, "step": step, "prompt_id": kind, "prompt": f"A {kind}", "response": "r"}
+        )
+        for kind, step in logged
+    ]
+    url = f"sqlite:///{workshop.data_dir / 'podium.sqlite3'}"
+    with closing(Database(url)) as database, database.write() as session:
+        samples.append(session, run, 1, said, at=datetime.now(UTC))
+
+    for path in (f"runs/{run}/reward-vs-kl", f"compare?runs={run}"):
+        page = open_page(f"/projects/{project}/{path}")
+        picture = page.get_by_role("img", name=re.compile("^Reward vs KL; at the end"))
+        picture.focus()
+        for step in (0, 25):
+            picture.press("ArrowRight")
+            expect(page.get_by_text(re.compile(f"step {step}: "))).to_be_visible()
+        picture.press("Enter")
+        expect(page.locator("li.sample")).to_contain_text("A probe")
+        expect(page.get_by_label("Step", exact=True)).to_have_value("25")
+        page.close()
+    page = open_page(f"/projects/{project}/compare?runs={run}&prompt=probe")
+    page.get_by_role("link", name="Step 25").click()
+    expect(page.locator("li.sample")).to_contain_text("A probe")
+    page.get_by_role("link", name="Curves").click()
+    for metric, sample in (("eval/reward", "A probe"), ("loss", "A rollout")):
+        chart = page.get_by_role("region", name=metric, exact=True).get_by_role("img")
+        chart.focus()
+        chart.press("End")
+        chart.press("Enter")
+        expect(page.locator("li.sample")).to_contain_text(sample)
+        page.go_back()
+    page.go_forward()
+    said_so = "No samples of training were logged at step 24: these are of step 11"
+    expect(page.get_by_role("status").filter(has_text=said_so)).to_be_visible()
+    expect(page.get_by_label("Step", exact=True)).to_have_value("11")
+    # The other kind is read where one was.
+    page.get_by_role("button", name="Held-out probes").click()
+    expect(page.locator("li.sample")).to_contain_text("A probe")
+    expect(page.get_by_label("Step", exact=True)).to_have_value("25")

@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from backend.schemas.paging import ApiAnswer
+from backend.schemas.run_directory.events import SampleKind
 
 
 class SharedPrompt(ApiAnswer):
@@ -24,6 +25,7 @@ class PromptSample(ApiAnswer):
     """One response to the prompt."""
 
     number: int
+    kind: SampleKind
     response: str
     finish_reason: str | None
     scores: dict[str, float | None]

@@ -6,7 +6,7 @@ of arrival and ranks nothing.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, get_args
 
@@ -83,6 +83,8 @@ class Asked:
 
     Without a `prompt_id` those of one `step`, by default the newest; with one, the newest of that
     prompt through all steps, or those at the `step`. `text` stands in the prompt or the response.
+    `is_nearest`: at the step nearest to `step` that has any, and of the other kind if the run has
+    none of this.
     """
 
     kind: SampleKind = "rollout"
@@ -91,11 +93,14 @@ class Asked:
     text: str = ""
     sort: str = "order"
     limit: int = 200
+    is_nearest: bool = False
 
 
 def answer(session: Session, run_id: str, asked: Asked) -> SamplesAnswer:
     """Samples of a run: as logged, or by the score that `sort` names."""
     kinds = _kinds(session, run_id)
+    if asked.is_nearest:
+        asked = _nearest(session, run_id, asked, kinds)
     chosen = [Sample.run_id == run_id, Sample.kind == asked.kind]
     if asked.prompt_id is not None:
         chosen.append(Sample.prompt_id == asked.prompt_id)
@@ -105,7 +110,12 @@ def answer(session: Session, run_id: str, asked: Asked) -> SamplesAnswer:
         step = known[-1] if known else None
         if step is None:
             return SamplesAnswer(
-                kinds=kinds, step=None, steps=[], has_earlier_steps=False, items=[]
+                kinds=kinds,
+                kind=asked.kind,
+                step=None,
+                steps=[],
+                has_earlier_steps=False,
+                items=[],
             )
     if step is not None:
         chosen.append(Sample.step == step)
@@ -115,11 +125,28 @@ def answer(session: Session, run_id: str, asked: Asked) -> SamplesAnswer:
     items = [_answer(row) for row in _rows(session, chosen, asked)]
     return SamplesAnswer(
         kinds=kinds,
+        kind=asked.kind,
         step=step,
         steps=known[-MOST_STEPS:],
         has_earlier_steps=len(known) > MOST_STEPS,
         items=items,
     )
+
+
+def _nearest(session: Session, run_id: str, asked: Asked, kinds: Sequence[SampleKind]) -> Asked:
+    """What there is instead of what was asked for; the same if there is that, or nothing."""
+    if kinds and asked.kind not in kinds:
+        asked = replace(asked, kind=kinds[0])
+    step = asked.step
+    if step is None:
+        return asked
+    own = [Sample.run_id == run_id, Sample.kind == asked.kind]
+    if asked.prompt_id is not None:
+        own.append(Sample.prompt_id == asked.prompt_id)
+    before = session.scalar(select(func.max(Sample.step)).where(*own, Sample.step <= step))
+    after = session.scalar(select(func.min(Sample.step)).where(*own, Sample.step >= step))
+    found = [one for one in (before, after) if one is not None]
+    return replace(asked, step=min(found, key=lambda one: abs(one - step), default=step))
 
 
 def _rows(

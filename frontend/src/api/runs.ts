@@ -113,7 +113,7 @@ export const distributionsQuery = (
 
 export interface AskedSamples {
   readonly kind: "rollout" | "probe";
-  /** The newest where it is null; with a prompt, all steps. */
+  /** The newest where it is null; with a prompt, all steps. One without samples: the nearest. */
   readonly step: number | null;
   readonly prompt_id: string | null;
   readonly q: string;
@@ -130,7 +130,7 @@ export const samplesQuery = (runId: string, asked: AskedSamples) =>
   queryOptions({
     queryKey: samplesKey(runId, asked),
     queryFn: async ({ signal, client }): Promise<AnsweredSamples> => {
-      const query = { ...asked };
+      const query = { ...asked, nearest: true };
       const samples = await request<Samples>(`/runs/${runId}/samples`, { signal, query });
       if (!isOfNewest(asked) || samples.step === null) return { ...samples, asked };
       const named = { ...asked, step: samples.step };

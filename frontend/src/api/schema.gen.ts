@@ -2841,6 +2841,11 @@ export interface components {
         PromptSample: {
             /** Number */
             number: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rollout" | "probe";
             /** Response */
             response: string;
             /** Finish Reason */
@@ -3755,12 +3760,18 @@ export interface components {
          * SamplesAnswer
          * @description Samples of one step, or of one prompt through training, and the steps that have any.
          *
-         *     `kinds`: those that this run has samples of. `steps`: at most the newest 2,000;
-         *     `has_earlier_steps`: there are more before them.
+         *     `kinds`: those that this run has samples of. `kind` and `step`: those that were asked for, or
+         *     what was found with `nearest`. `steps`: at most the newest 2,000; `has_earlier_steps`: there are
+         *     more before them.
          */
         SamplesAnswer: {
             /** Kinds */
             kinds: ("rollout" | "probe")[];
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rollout" | "probe";
             /** Step */
             step: number | null;
             /** Steps */

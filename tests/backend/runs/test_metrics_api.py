@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from backend.schemas.run_directory.events import MetricLine, SampleLine
+from backend.schemas.run_directory.events import MetricLine, SampleKind, SampleLine
 from backend.store.db import Database
 from backend.store.metrics import points as metrics
 from backend.store.runs import events, samples
@@ -317,6 +317,50 @@ def test_samples_come_back_by_step_and_score(
     with database.write() as session:
         samples.rewind(session, run_id, 2)
     assert api.get(f"/runs/{run_id}/samples").json()["steps"] == [2]
+
+
+def test_the_samples_nearest_to_a_step_are_found_where_it_has_none(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    logged: dict[SampleKind, tuple[int, ...]] = {"rollout": (1, 11, 21), "probe": (0, 25, 50)}
+    lines = [
+        SampleLine(kind=kind, step=step, prompt="p", prompt_id=f"{kind}{step > 1}", response="r")
+        for kind, steps in logged.items()
+        for step in steps
+    ]
+    with database.write() as session:
+        samples.append(session, run_id, 1, lines, at=AT)
+
+    def found(**query: Any) -> tuple[str, int | None, set[int]]:
+        answer = api.get(f"/runs/{run_id}/samples", params=query).raise_for_status().json()
+        return answer["kind"], answer["step"], {item["step"] for item in answer["items"]}
+
+    for step in range(60):
+        for kind, steps in logged.items():
+            # Of two that are as near the earlier one.
+            nearest = min(steps, key=lambda one: (abs(one - step), one))
+            assert found(kind=kind, step=step, nearest=True) == (kind, nearest, {nearest})
+    assert found(step=25) == ("rollout", 25, set())
+    assert found(nearest=True) == ("rollout", 21, {21})
+    assert found(step=2, prompt_id="rolloutTrue", nearest=True) == ("rollout", 11, {11})
+    assert found(step=2, prompt_id="unknown", nearest=True) == ("rollout", 2, set())
+
+
+def test_samples_of_the_other_kind_are_found_where_a_run_has_none_of_this(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    def found(**query: Any) -> tuple[str, int | None, list[int]]:
+        answer = api.get(f"/runs/{run_id}/samples", params=query).raise_for_status().json()
+        return answer["kind"], answer["step"], answer["steps"]
+
+    assert found(kind="probe", step=25, nearest=True) == ("probe", 25, [])
+    lines = [SampleLine(step=step, prompt="p", response="r") for step in (1, 21)]
+    with database.write() as session:
+        samples.append(session, run_id, 1, lines, at=AT)
+
+    assert found(kind="probe", step=25, nearest=True) == ("rollout", 21, [1, 21])
+    assert found(kind="probe", nearest=True) == ("rollout", 21, [1, 21])
+    assert found(kind="probe", step=25) == ("probe", 25, [])
 
 
 @pytest.mark.parametrize("more", ["", "&prompt_id=p"])

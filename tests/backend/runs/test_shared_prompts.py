@@ -8,7 +8,7 @@ from backend.store.db import Database
 from backend.store.runs import samples
 from tests.backend.runs.conftest import AT, Seed
 
-# What each run has logged: (prompt, step, response) in order.
+# What each run has logged: (prompt, step, response) in order; the first at its evaluations.
 LOGGED = {
     "first": [("p", 0, "a0"), ("q", 0, "b0"), ("p", 10, "a10"), ("p", 10, "a10 again")],
     "second": [("p", 5, "c5"), ("p", 20, "c20"), (None, 20, "of no prompt")],
@@ -26,7 +26,7 @@ def runs(api: TestClient, database: Database, seed: Seed) -> dict[str, str]:
         lines = [
             SampleLine(
                 step=step, prompt=f"say {prompt}", prompt_id=prompt, response=response,
-                scores={"reward": float(step)},
+                scores={"reward": float(step)}, kind="probe" if name == "first" else "rollout",
             )
             for prompt, step, response in logged
         ]  # fmt: skip
@@ -65,6 +65,9 @@ def test_each_run_answers_with_its_newest_samples_up_to_the_step(
             assert found["steps"] == sorted({step for step, _ in known})
             assert (found["step"], found["count"]) == (step, len(texts))
             assert [one["response"] for one in found["items"]] == texts
+            # So that they are found among the samples of their run.
+            kind = "probe" if logged is LOGGED["first"] else "rollout"
+            assert {one["kind"] for one in found["items"]} <= {kind}
 
 
 def test_too_many_columns_are_refused(api: TestClient, seed: Seed, runs: dict[str, str]) -> None:

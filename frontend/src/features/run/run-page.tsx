@@ -10,6 +10,7 @@ import { Notes } from "@/components/run-edit/notes";
 import { useMayChange } from "@/components/use-may";
 import { Failure, Loaded } from "@/components/states";
 import { Tabs } from "@/components/tabs/tabs";
+import type { SampleKind } from "@/lib/address/samples";
 import { useGo } from "@/lib/address/use-go";
 
 import { Alerts } from "./alerts";
@@ -116,7 +117,8 @@ function Tab(props: TabProps) {
   const { run, live, curves, base } = props;
   const shownElsewhere = useShownMetrics(run);
   const go = useGo();
-  const pick = (step: number) => void go(samplesAddress(run, base, step) ?? base);
+  const pick = (step: number, kind: SampleKind) =>
+    void go(samplesAddress(run, base, step, kind) ?? base);
   switch (props.tab) {
     case "reward-vs-kl":
       return (

@@ -15,6 +15,7 @@ import { CostMeasuredApart, MeasuredApart } from "@/features/compare/measured-ap
 import { SAME_PROMPT_ID } from "@/features/compare/same-prompt/same-prompt";
 import { useView } from "@/features/compare/view";
 import { namesApart, partOfGroups } from "@/features/compare/whose";
+import { kindAt, samplesAt } from "@/lib/address/samples";
 import { useGo } from "@/lib/address/use-go";
 
 import { chosenOf, isGold, measuresOf, missingMeasures, type Measure } from "./measures";
@@ -109,10 +110,12 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
   const nameOf = (run: string) => names.get(run) ?? run;
   const drawn = (found: Known) => pathsOf(answer.groups, hidden, measure, found, nameOf);
   const paths = drawn(known);
-  const pick = ({ id }: Path, { step }: PathPoint) => {
+  const pick = ({ id, isEvaluated }: Path, { step }: PathPoint) => {
     const run = runs.get(id);
     if (run !== undefined)
-      return void go(`/projects/${run.project_id}/runs/${id}/samples?step=${step}`);
+      return void go(
+        samplesAt(`/projects/${run.project_id}/runs/${id}`, step, kindAt(isEvaluated)),
+      );
     // The mean of several runs has no samples of its own: theirs stand side by side.
     set({ at: String(step) });
     document.getElementById(SAME_PROMPT_ID)?.scrollIntoView({ block: "start" });

@@ -6,6 +6,7 @@ import { Difference } from "@/components/response/difference";
 import { ResponseText } from "@/components/response/response-text";
 import { Scores } from "@/components/response/scores";
 import { colourOf, letterOf } from "@/components/seed-groups/group-names";
+import { samplesAt } from "@/lib/address/samples";
 import { number, plural } from "@/lib/format";
 
 import type { ShownRun } from "./shown-runs";
@@ -41,7 +42,8 @@ function Responses(props: {
           : `This run first logged this prompt at step ${number(first)}.`}
       </p>
     );
-  const samples = `/projects/${run?.project_id ?? ""}/runs/${found.run}/samples?step=${found.step}`;
+  const page = `/projects/${run?.project_id ?? ""}/runs/${found.run}`;
+  const samples = samplesAt(page, found.step, found.items[0]?.kind ?? "rollout");
   return (
     <>
       <p className="small muted">

@@ -3,6 +3,7 @@ import type { Run } from "@/api/types";
 import type { LiveCurves } from "@/charts/live-curves";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Empty, Skeleton } from "@/components/states";
+import type { SampleKind } from "@/lib/address/samples";
 import { noMetrics } from "@/features/run/run-status";
 import { onAxis, useView } from "@/features/run/view";
 
@@ -21,14 +22,14 @@ export interface CurvesTabProps {
   readonly tick: number;
   readonly isLoaded: boolean;
   readonly isWaiting: boolean;
-  /** A step was clicked. */
-  readonly onPick: ((step: number) => void) | undefined;
+  /** A step was clicked, of training or of an evaluation. */
+  readonly onPick: ((step: number, kind: SampleKind) => void) | undefined;
   /** Metrics that another part of the page shows. */
   readonly shownElsewhere: ReadonlySet<string>;
 }
 
 export function CurvesTab(props: CurvesTabProps) {
-  const { run, live, tick, isLoaded, isWaiting } = props;
+  const { run, live, tick, isLoaded, isWaiting, onPick } = props;
   const { view: asked, search, set } = useView();
   // Until the curves are here that the reader asks for, those that are shown keep their axis.
   const view = onAxis(asked, live.axis);
@@ -75,7 +76,7 @@ export function CurvesTab(props: CurvesTabProps) {
         isSearched={wanted.trim() !== ""}
         shared={{
           ...{ run, tick, view, markers: markers.shown },
-          ...(view.axis === "step" && props.onPick !== undefined && { onPick: props.onPick }),
+          ...(view.axis === "step" && onPick !== undefined && { onPick }),
         }}
       />
       <Distributions
@@ -84,7 +85,7 @@ export function CurvesTab(props: CurvesTabProps) {
         range={rangeOf([...layout.pinned, ...layout.first])}
         isSearched={wanted !== ""}
         view={view}
-        onPick={props.onPick}
+        onPick={onPick}
       />
       <SingleValues values={single} view={view} />
       {wanted !== "" && layout.pinned.length + layout.first.length + layout.single.length === 0 && (

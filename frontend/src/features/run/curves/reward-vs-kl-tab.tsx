@@ -12,6 +12,7 @@ import { zoomParam } from "@/components/chart/window";
 import { Empty, Failure, Skeleton } from "@/components/states";
 import { onAxis, useView } from "@/features/run/view";
 import { partsOfRun } from "@/lib/files/file-name";
+import { kindAt, samplesAt } from "@/lib/address/samples";
 import { useGo } from "@/lib/address/use-go";
 import { trainingReward } from "@/components/metrics/training-reward";
 
@@ -50,6 +51,7 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
   const explain = useExplain(run.method);
   const markers = useMarkers(run.id, live, tick, explain);
   const isRoot = search.get("kl") === "root";
+  const base = `/projects/${run.project_id}/runs/${run.id}`;
   const client = useQueryClient();
   const [problem, setProblem] = useState<unknown>(null);
   // Curves that the tab beside it has left may lie on another axis.
@@ -95,8 +97,8 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
             height={480}
             reward="Reward"
             caption={captionOf(paths)}
-            onPick={(_, point) =>
-              void go(`/projects/${run.project_id}/runs/${run.id}/samples?step=${point.step}`)
+            onPick={({ isEvaluated }, { step }) =>
+              void go(samplesAt(base, step, kindAt(isEvaluated)))
             }
             exactPaths={() => exactPaths(client, run, live)}
             onProblem={setProblem}

@@ -5,6 +5,7 @@ import type { AnsweredSamples, AskedSamples } from "@/api/runs";
 import {
   choicesAround,
   heldAfter,
+  insteadOf,
   isAnswerTo,
   MOST_CHOICES,
   neighbour,
@@ -14,7 +15,10 @@ import {
 
 const NEWEST: AskedSamples = { kind: "rollout", step: null, prompt_id: null, q: "", sort: "order" };
 const answer = (asked: AskedSamples, steps: number[], step: number | null): AnsweredSamples =>
-  ({ asked, steps, step, kinds: ["rollout"], items: [{}] }) as unknown as AnsweredSamples;
+  ({
+    ...{ asked, steps, step, kind: asked.kind },
+    ...{ kinds: ["rollout"], items: [{}] },
+  }) as unknown as AnsweredSamples;
 const FIVE = answer({ ...NEWEST, step: 5 }, [0, 5], 5);
 const HELD = { kind: "rollout", step: 5 } as const;
 
@@ -46,6 +50,37 @@ describe("a list that is shown until the next one is there", () => {
     expect(stepShown(FIVE, { ...NEWEST, step: 10 })).toBe(10);
     expect(stepShown(FIVE, NEWEST)).toBe(5);
     expect(stepShown(FIVE, { ...NEWEST, kind: "probe" })).toBeNull();
+  });
+});
+
+describe("a step without samples", () => {
+  const PROBES = { ...NEWEST, kind: "probe", step: 25 } as const;
+  const both = { kinds: ["rollout", "probe"] } as const;
+
+  it("is answered with the nearest, which is said", () => {
+    const nearest = answer({ ...NEWEST, step: 25 }, [1, 11, 21], 21);
+    expect(insteadOf(nearest)).toBe(
+      "No samples were logged at step 25: these are of step 21, the nearest that has some.",
+    );
+    expect(insteadOf({ ...nearest, ...both, kinds: [...both.kinds] })).toMatch(
+      /^No samples of training were logged at step 25/,
+    );
+    expect(insteadOf(answer({ ...PROBES, step: 21 }, [0, 25], 25))).toMatch(/of step 25/);
+    expect(stepShown(nearest, { ...NEWEST, step: 25 })).toBe(21);
+  });
+  it("is answered with the other kind where a run has none of this", () => {
+    const other = { ...answer(PROBES, [1, 11, 21], 21), kind: "rollout" } as const;
+    expect(insteadOf(other)).toBe(
+      "This run has logged no held-out probes: these are samples of training of step 21, the nearest to step 25.",
+    );
+    expect(insteadOf({ ...other, step: 25 })).toMatch(
+      /: these are samples of training of step 25\.$/,
+    );
+  });
+  it("is not spoken of where the step has samples, or none was asked for", () => {
+    expect(insteadOf(FIVE)).toBeNull();
+    expect(insteadOf(answer(NEWEST, [0, 5], 5))).toBeNull();
+    expect(insteadOf(answer({ ...NEWEST, prompt_id: "p" }, [0, 5], null))).toBeNull();
   });
 });
 

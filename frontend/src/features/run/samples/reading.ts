@@ -1,5 +1,6 @@
 /** What a list of samples is the answer to, and at which step somebody reads. Pure. */
 import type { AnsweredSamples, AskedSamples } from "@/api/runs";
+import { number } from "@/lib/format";
 
 /** The step that was the newest when the reading began: it stays while the run logs more. */
 export interface Held {
@@ -62,6 +63,24 @@ export function neighbour(
   return found ?? null;
 }
 
-/** The step that is asked for; of the newest the one that it turned out to be. */
-export const stepShown = (answer: AnsweredSamples, asked: AskedSamples): number | null =>
-  asked.step ?? (answer.asked.kind === asked.kind ? answer.step : null);
+/** The step of the answer; until it is here, the one that is asked for. */
+export function stepShown(answer: AnsweredSamples, asked: AskedSamples): number | null {
+  const { kind, step } = answer.asked;
+  const isAnswered = kind === asked.kind && (asked.step === null || asked.step === step);
+  return isAnswered ? answer.step : asked.step;
+}
+
+const KINDS = { rollout: "samples of training", probe: "held-out probes" } as const;
+
+/** What is shown instead of what was asked for, and why; null = it is what was asked for. */
+export function insteadOf({ asked, kind, step, kinds }: AnsweredSamples): string | null {
+  const isOther = asked.step !== null && asked.step !== step;
+  if (kind !== asked.kind) {
+    const found = isOther && step !== null ? `, the nearest to step ${number(asked.step)}` : "";
+    const where = step === null ? "" : ` of step ${number(step)}${found}`;
+    return `This run has logged no ${KINDS[asked.kind]}: these are ${KINDS[kind]}${where}.`;
+  }
+  if (!isOther || step === null) return null;
+  const what = kinds.length > 1 ? KINDS[kind] : "samples";
+  return `No ${what} were logged at step ${number(asked.step)}: these are of step ${number(step)}, the nearest that has some.`;
+}

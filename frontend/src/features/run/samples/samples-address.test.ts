@@ -10,6 +10,10 @@ it("leads to the samples of a step, or to the newest", () => {
   expect(samplesAddress(policy, "/runs/r")).toBe("/runs/r/samples");
 });
 
+it("leads from an evaluation to its held-out prompts, which no step of training answers", () => {
+  expect(samplesAddress(policy, "/runs/r", 25, "probe")).toBe("/runs/r/samples?kind=probe&step=25");
+});
+
 it("leads nowhere from a run whose method logs none", () => {
   expect(samplesAddress({ ...policy, logs_samples: false }, "/runs/r", 40)).toBeNull();
 });

@@ -1,5 +1,6 @@
 /** Where the samples of a run are read. Pure. */
 import type { Run } from "@/api/types";
+import { samplesAt, type SampleKind } from "@/lib/address/samples";
 
 import { isSampler } from "../run-status";
 
@@ -9,8 +10,13 @@ type Logged = Pick<Run, "logs_samples" | "result" | "state">;
  * The address of the samples of a step, by default the newest; null where there can be none. A run
  * that trains nothing logs all of its samples at its end.
  */
-export function samplesAddress(run: Logged, base: string, step?: number): string | null {
+export function samplesAddress(
+  run: Logged,
+  base: string,
+  step?: number,
+  kind: SampleKind = "rollout",
+): string | null {
   if (!run.logs_samples || (isSampler(run) && run.state !== "succeeded")) return null;
-  const of = step === undefined || isSampler(run) ? "" : `?step=${step}`;
-  return `${base}/samples${of}`;
+  const isNewest = step === undefined || isSampler(run);
+  return isNewest ? `${base}/samples` : samplesAt(base, step, kind);
 }

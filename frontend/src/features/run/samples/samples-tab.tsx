@@ -13,7 +13,7 @@ import { useView } from "@/features/run/view";
 import { number } from "@/lib/format";
 
 import { isSampler, mayMoveOn } from "../run-status";
-import { heldAfter, isAnswerTo, newerThan, type Held } from "./reading";
+import { heldAfter, insteadOf, isAnswerTo, newerThan, type Held } from "./reading";
 import { rewardOfAll, SampleRow } from "./sample-row";
 import {
   MEANINGS,
@@ -80,6 +80,7 @@ export function SamplesTab({ run }: { run: Run }) {
                 onShow={(step) => setHeld({ kind: held.kind, step })}
               />
             )}
+            <Instead answer={data} />
             <Legend
               shading={shadingOf(data, search.get("shade"))}
               unshaded={noneShadedBecause(run, data.items)}
@@ -110,6 +111,19 @@ function Newer({ step, onShow }: { step: number | null; onShow: (step: number) =
           Show step {number(step)}
         </button>
       )}
+    </div>
+  );
+}
+
+/** A chart has more steps than those of which samples are logged. */
+function Instead({ answer }: { answer: AnsweredSamples }) {
+  const said = answer.items.length === 0 ? null : insteadOf(answer);
+  return (
+    <div className={said === null ? "" : "note instead"}>
+      {said !== null && <Icon name="note" />}
+      <span className="grow" role="status">
+        {said}
+      </span>
     </div>
   );
 }

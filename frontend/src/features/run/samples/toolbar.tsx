@@ -24,9 +24,8 @@ export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSa
           label="Kind"
           value={asked.kind}
           options={KINDS}
-          onChange={(kind) =>
-            set({ kind: kind === "probe" ? kind : null, step: null, prompt: null })
-          }
+          // The step stays: that of the other kind that is nearest to it is shown.
+          onChange={(kind) => set({ kind: kind === "probe" ? kind : null, prompt: null })}
         />
       )}
       {asked.prompt_id === null && (

@@ -15,6 +15,7 @@ import { endsOf } from "@/components/chart/window";
 import { ZoomItems } from "@/components/chart/zoom-items";
 import { Failure } from "@/components/states";
 import type { View } from "@/features/run/view";
+import { kindAt, type SampleKind } from "@/lib/address/samples";
 import { useTheme } from "@/lib/theme";
 
 import { plotted } from "../columns";
@@ -38,7 +39,7 @@ export interface CurveCardProps {
   readonly colour?: string;
   readonly height?: number;
   readonly onZoom: (zoom: Zoom) => void;
-  readonly onPick?: (x: number) => void;
+  readonly onPick?: (x: number, kind: SampleKind) => void;
   readonly arranged?: Arranged | undefined;
 }
 
@@ -114,7 +115,7 @@ export function CurveCard(props: CurveCardProps) {
     [curve, drawn.low, drawn.high, explained, tick, view.smoothing, view.isLog, colour],
   );
   const height = props.height ?? 190;
-  const { arranged } = props;
+  const { arranged, onPick } = props;
   const chart = { run: props.run, drawn, view, range: props.range, colour };
   const { frame, setFrame, clusters, pointedAt, setPointedFrom } = useClusters(props.markers);
   const places = useMemo(
@@ -191,7 +192,7 @@ export function CurveCard(props: CurveCardProps) {
               range={view.zoom ?? props.range}
               theme={theme}
               onZoom={props.onZoom}
-              onPick={props.onPick}
+              onPick={onPick && ((x) => onPick(x, kindAt(explained.isEvaluation)))}
               onCursor={setPlace}
               places={places}
               onFrame={setFrame}

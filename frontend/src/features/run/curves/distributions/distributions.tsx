@@ -5,6 +5,7 @@ import { distributionsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import type { LiveCurves, Zoom } from "@/charts/live-curves";
 import { Loaded } from "@/components/states";
+import type { SampleKind } from "@/lib/address/samples";
 import { listedIn, toggledIn, useView, type View } from "@/features/run/view";
 
 import { DistributionCard } from "./distribution-card";
@@ -25,7 +26,7 @@ interface DistributionsProps {
   readonly isSearched: boolean;
   readonly view: View;
   /** A step was clicked. */
-  readonly onPick: ((step: number) => void) | undefined;
+  readonly onPick: ((step: number, kind: SampleKind) => void) | undefined;
 }
 
 export function Distributions(props: DistributionsProps) {
@@ -83,7 +84,9 @@ function HeatMaps({ run, live, range, view, onPick }: DistributionsProps) {
                     view={view}
                     range={view.zoom ?? range}
                     onZoom={(zoom) => asked.axis === view.axis && zoomTo(zoom)}
-                    onPick={view.axis === "step" ? onPick : undefined}
+                    onPick={
+                      view.axis === "step" ? onPick && ((x) => onPick(x, "rollout")) : undefined
+                    }
                   />
                 ))}
             </div>
