@@ -84,6 +84,11 @@ def test_seeds_are_compared_as_groups_and_hiding_one_changes_no_band(
         page.get_by_role("checkbox", name=f"Choose {name}").check()
     page.get_by_role("link", name="Compare 2 runs").click()
     expect(page.get_by_text("Fewer than three seeds cannot tell")).to_be_visible()
+    # Without a mean, the cursor tells the value of each run.
+    page.get_by_role("img", name="Held-out loss of 2 groups of runs by step").hover()
+    expect(page.get_by_role("region", name="eval/loss").locator(".curve-reading")).to_have_text(
+        re.compile(r"^Step 10: A: 1\.\d+; B: 1\.\d+\.$")
+    )
 
     page.goto(f"/projects/{project}/compare?runs={','.join(seeds)}")
     expect(page.get_by_role("region", name="Answer")).to_contain_text(ANSWER)
@@ -121,7 +126,7 @@ def test_compared_curves_stand_by_tokens_as_tables_and_in_files(
     chart = card.get_by_role("img", name="Held-out loss of 2 groups of runs by tokens")
     expect(chart).to_be_visible()
     expect(card).to_contain_text(
-        "Between two of its points, a seed's value is interpolated linearly"
+        "Between two of its points, a seed’s value is interpolated linearly"
     )
     # Six seeds end at six places.
     page.get_by_text("Tables", exact=True).click()

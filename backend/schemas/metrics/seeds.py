@@ -135,7 +135,7 @@ class GroupCurve(ApiAnswer):
     """What the seeds of a group say of a metric together, by bucket: columns of equal length.
 
     Buckets have `n` runs, interpolated ones among them; `value`, `low` and `high` are null where
-    these are fewer than three.
+    these are fewer than three. `n_nan` values in a bucket are not finite: no mean counts them.
     """
 
     group: int
@@ -143,6 +143,7 @@ class GroupCurve(ApiAnswer):
     is_iqm: bool = Field(description="Whether all its values are IQMs; else all are means.")
     x: list[float]
     n: list[int]
+    n_nan: list[int]
     value: list[float | None]
     low: list[float | None]
     high: list[float | None]

@@ -43,7 +43,7 @@ def read(
     series = curves.read(session, run_ids, names, fine, exact=True).series
     is_joined = window.x != "step"
     outside = _neighbours(session, run_ids, names, fine) if is_joined else {}
-    inside = {(one.run, one.name): _points(one) for one in series}
+    inside = {(one.run, one.name): one for one in series}
     items = []
     for name in names:
         own = [one for one in series if one.name == name and one.x]
@@ -60,10 +60,12 @@ def read(
 
 def _seed_curve(
     key: _Key,
-    inside: Mapping[_Key, Sequence[Point]],
+    inside: Mapping[_Key, Series],
     outside: Mapping[_Key, tuple[Point | None, Point | None]],
 ) -> SeedCurve:
-    return SeedCurve(inside.get(key, ()), *outside.get(key, (None, None)))
+    series = inside.get(key)
+    points, n_nan = ((), ()) if series is None else (_points(series), series.n_nan)
+    return SeedCurve(points, *outside.get(key, (None, None)), n_nan)
 
 
 def _n_with(name: str, runs: Iterable[str], known: Mapping[str, Collection[str]]) -> int:

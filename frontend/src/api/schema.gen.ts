@@ -1029,7 +1029,7 @@ export interface components {
          * @description What the seeds of a group say of a metric together, by bucket: columns of equal length.
          *
          *     Buckets have `n` runs, interpolated ones among them; `value`, `low` and `high` are null where
-         *     these are fewer than three.
+         *     these are fewer than three. `n_nan` values in a bucket are not finite: no mean counts them.
          */
         GroupCurve: {
             /** Group */
@@ -1045,6 +1045,8 @@ export interface components {
             x: number[];
             /** N */
             n: number[];
+            /** N Nan */
+            n_nan: number[];
             /** Value */
             value: (number | null)[];
             /** Low */

@@ -31,8 +31,8 @@ export interface PlotProps {
   readonly lines: readonly Line[];
   /** Pairs of lines that enclose a shaded band. */
   readonly bands?: readonly Edges[];
-  /** Lines between which each point has a whisker. */
-  readonly whiskers?: Edges | null;
+  /** Pairs of lines between which each point has a whisker. */
+  readonly whiskers?: readonly Edges[];
   readonly height: number;
   readonly isLog: boolean;
   readonly axis: Axis;
@@ -112,7 +112,7 @@ export class KeptPlot {
   private made(): uPlot {
     const { latest } = this;
     // Of its own lines, also when the page has others already.
-    const { whiskers, lines } = latest.current;
+    const { whiskers = [], lines } = latest.current;
     const plot = new uPlot(options(latest.current, this.width), latest.current.data, this.element);
     // A drag ends with a click as well, which is no pick of a point.
     let hasDragged = false;
@@ -126,7 +126,7 @@ export class KeptPlot {
     plot.hooks["draw"] = [
       (u: uPlot) => {
         latest.current.onFrame?.(frameOf(u));
-        if (whiskers != null) drawWhiskers(u, whiskers, lines[0]?.colour ?? "--s1");
+        for (const edges of whiskers) drawWhiskers(u, edges, lines[edges[0] - 1]?.colour ?? "--s1");
         drawMarks(u, latest.current.marks ?? []);
       },
     ];
@@ -200,11 +200,14 @@ function series(line: Line): uPlot.Series {
     ...(line.isDashed === true && { dash: [6, 4] }),
     points: {
       show: (u, index) => line.isMarked === true || hasFewPoints(u, index),
-      size: line.isMarked === true ? 7 : 4,
+      size: line.isMarked === true ? markPx(line) : 4,
       ...(line.isMarked === true && { fill: () => resolved(line.colour) }),
     },
   };
 }
+
+/** Of a line that stands behind others, smaller. */
+const markPx = ({ alpha = 1 }: Line): number => (alpha < 1 ? 5 : 7);
 
 /** A lone point has no line to show it. */
 function hasFewPoints(u: uPlot, index: number): boolean {
@@ -212,7 +215,7 @@ function hasFewPoints(u: uPlot, index: number): boolean {
 }
 
 function options(props: PlotProps, width: number): uPlot.Options {
-  const isEdge = (index: number) => props.lines[index - 1]?.width === 0;
+  const isEdge = (index: number) => (props.lines[index - 1]?.width ?? 1) < 1;
   return {
     width,
     height: props.height,
@@ -232,17 +235,17 @@ function options(props: PlotProps, width: number): uPlot.Options {
     series: [{}, ...props.lines.map(series)],
     bands: (props.bands ?? []).map((edges) => ({
       series: [...edges],
-      fill: translucent(edges[0]),
+      fill: translucent(edges[0], 14 * (props.lines[edges[0] - 1]?.alpha ?? 1)),
     })),
   };
 }
 
 const translucent =
-  (index: number): uPlot.Band.Fill =>
+  (index: number, percent: number): uPlot.Band.Fill =>
   (u) => {
     const stroke = u.series[index]?.stroke;
     const colour = typeof stroke === "function" ? stroke(u, index) : stroke;
-    return `color-mix(in srgb, ${String(colour)} 14%, transparent)`;
+    return `color-mix(in srgb, ${String(colour)} ${percent}%, transparent)`;
   };
 
 function show(plot: uPlot, { data, range }: PlotProps): void {

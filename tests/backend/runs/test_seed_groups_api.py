@@ -125,6 +125,31 @@ def test_bands_are_of_all_seeds_step_by_step(api: TestClient, groups: list[list[
     assert high["high"] == [0, 2, pytest.approx(5 + 2.48414, abs=1e-4)]
 
 
+def test_values_that_are_not_finite_are_told_with_the_mean_of_the_others(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    runs = [made(api, database, seed, n, [0.0]) for n in range(4)]
+    with database.write() as session:
+        for place, run in enumerate(runs):
+            lines = [
+                MetricLine(
+                    step=step, time=float(step), values={"loss": None if step == place else 1.0}
+                )
+                for step in range(1, 4000)
+            ]
+            metrics.append(session, run, 1, lines, at=AT)
+
+    asked = {"runs": ",".join(runs), "names": "loss"}
+    for more in ({"to": "9"}, {}, {"x": "time"}):
+        (curve,) = api.get("/seed-groups/curves", params=asked | more).json()["items"]
+        assert len(curve["n_nan"]) == len(curve["x"])
+        # The first run has none: its step is none that was logged.
+        assert sum(curve["n_nan"]) == 3
+        assert {one for one in curve["value"] if one is not None} == {1.0}
+    (begun,) = api.get("/seed-groups/curves", params=asked | {"to": "9"}).json()["items"]
+    assert (begun["n"][:4], begun["n_nan"][:4]) == ([3, 3, 3, 4], [1, 1, 1, 0])
+
+
 def test_by_tokens_a_seed_counts_between_its_evaluations(
     api: TestClient, database: Database, seed: Seed
 ) -> None:

@@ -85,6 +85,29 @@ def test_points_are_not_joined_across_a_nan() -> None:
     assert dict(zip(found.x, found.n, strict=True)) == {0: 3, 8: 3, **dict.fromkeys(range(1, 8), 2)}
 
 
+def test_values_that_are_not_finite_are_in_no_mean_and_are_counted() -> None:
+    """Also where none is left: a line that went on there would hide it."""
+    seeds: list[list[Point]] = [
+        [(1, 1.0), (2, None), (3, None), (4, 4.0)],
+        [(1, 2.0), (2, 6.0), (3, None), (4, 4.0)],
+        [(1, 3.0), (2, 6.0), (3, None), (4, 4.0)],
+    ]
+    found = band(seeds, 1.0)
+
+    assert (found.x, found.n, found.n_nan) == ([1, 2, 3, 4], [3, 2, 0, 3], [0, 1, 3, 0])
+    assert found.value == [2.0, None, None, 4.0]
+    assert found.low[2] is found.high[2] is None
+
+
+def test_a_bucket_counts_what_its_points_have_left_out() -> None:
+    """Points of the service are sums of several, some of which may not be finite."""
+    seed = SeedCurve([(1.0, 1.0), (4.0, 2.0), (12.0, 3.0)], n_nan=[2, 1, 0])
+
+    (found,) = bands([[seed] * 3], 10.0)
+
+    assert (found.x, found.n, found.n_nan) == ([4.0, 12.0], [3, 3], [9, 0])
+
+
 def test_joined_lines_have_their_value_at_every_bucket_and_no_other_where_points_are() -> None:
     """Of a straight line the joined one is the line, wherever its points are."""
     random = Random(2)

@@ -17,7 +17,7 @@ const PICTURE: Picture = {
     { label: "edge", colour: "--s1", width: 0 },
     { label: "edge", colour: "--s1", width: 0 },
   ],
-  ...{ bands: [[2, 3]], whiskers: null, range: null, colour: (name) => `#${name.slice(2, 5)}` },
+  ...{ bands: [[2, 3]], whiskers: [], range: null, colour: (name) => `#${name.slice(2, 5)}` },
 };
 
 function parsed(picture: Picture): Document {
@@ -96,7 +96,7 @@ describe("a chart as vectors", () => {
     });
     expect(lone.querySelectorAll("circle")).toHaveLength(2);
     const marked = PICTURE.lines.map((line, i) => (i === 0 ? { ...line, isMarked: true } : line));
-    const evaluated = parsed({ ...PICTURE, lines: marked, bands: [], whiskers: [2, 3] });
+    const evaluated = parsed({ ...PICTURE, lines: marked, bands: [], whiskers: [[2, 3]] });
     expect(evaluated.querySelectorAll("circle")).toHaveLength(4);
     expect(svgOf({ ...PICTURE, data: [[], [], [], []] })).toContain("</svg>");
   });

@@ -23,7 +23,7 @@ export interface Picture {
   readonly data: uPlot.AlignedData;
   readonly lines: readonly Line[];
   readonly bands: readonly Edges[];
-  readonly whiskers: Edges | null;
+  readonly whiskers: readonly Edges[];
   readonly range: Zoom;
   /** What each colour stands for, a line each below the chart; absent where there is one curve. */
   readonly legend?: readonly LegendLine[];
@@ -155,7 +155,7 @@ function whiskersOf(drawing: Drawing, [high, low]: Edges): string {
     const caps = [top, bottom].map((y) => pathOf([[x - CAP, y] as const, [x + CAP, y]]));
     return pathOf([[x, top] as const, [x, bottom]]) + caps.join("");
   });
-  const stroke = escaped(colour(lines[0]?.colour ?? "--s1"));
+  const stroke = escaped(colour(lines[high - 1]?.colour ?? "--s1"));
   return `<path d="${parts.join("")}" fill="none" stroke="${stroke}" stroke-width="1.2"/>`;
 }
 
@@ -209,7 +209,7 @@ export function svgOf(picture: Picture): string {
   const drawn = [
     ...bands.map((band) => bandOf(drawing, band)),
     ...lines.map((line, i) => lineOf(drawing, line, i + 1)),
-    whiskers === null ? "" : whiskersOf(drawing, whiskers),
+    ...whiskers.map((edges) => whiskersOf(drawing, edges)),
   ];
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" ` +

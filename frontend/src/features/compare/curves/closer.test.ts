@@ -5,7 +5,7 @@ import type { GroupCurve, Series } from "@/api/types";
 import { groupCurve, isComplete, runCurve } from "./closer";
 
 const group = (x: number[]): GroupCurve => ({
-  ...{ group: 0, name: "loss", is_iqm: false, x, n: x.map(() => 3) },
+  ...{ group: 0, name: "loss", is_iqm: false, x, n: x.map(() => 3), n_nan: x },
   ...{ value: x, low: x.map((one) => one - 1), high: x.map((one) => one + 1) },
 });
 
@@ -26,6 +26,7 @@ describe("a closer look at compared curves", () => {
     expect(close.value).toEqual(close.x);
     expect(close.low).toEqual(close.x.map((x) => x - 1));
     expect(close.n).toEqual(close.x.map(() => 3));
+    expect(close.n_nan).toEqual(close.x);
   });
   it("is the whole where there is none", () => {
     const whole = group([0, 1]);

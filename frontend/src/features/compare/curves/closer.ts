@@ -29,6 +29,7 @@ export function groupCurve(whole: GroupCurve, part: GroupCurve | undefined): Gro
     ...whole,
     x: joined(whole.x, part.x),
     n: joined(whole.n, part.n),
+    n_nan: joined(whole.n_nan, part.n_nan),
     value: joined(whole.value, part.value),
     low: joined(whole.low, part.low),
     high: joined(whole.high, part.high),

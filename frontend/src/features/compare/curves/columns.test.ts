@@ -1,22 +1,34 @@
 import { describe, expect, it } from "vitest";
 
-import type { GroupCurve } from "@/api/types";
-import type { Curve } from "@/charts/live-curves";
+import type { GroupCurve, Metric } from "@/api/types";
+import type { Axis, Curve } from "@/charts/live-curves";
+import { explainer } from "@/components/metrics/explained";
 
-import { drawn } from "./columns";
-import { legendOf, readingAt, shownAs } from "./reading";
+import { drawn, type RunCurve } from "./columns";
+import { legendOf, nNanIn, readingAt, shownAs } from "./reading";
 import { firstNames } from "../view";
 
-const curve = (x: number[], mean: number[]): Curve => ({
+const metric: Metric = {
+  ...{ name: "eval/reward", title: "Held-out reward", what: "", healthy: "", unit: "" },
+  ...{ group: "Evaluation", is_key: true, is_evaluation: true, has_interval: true },
+};
+const explain = explainer([metric, { ...metric, name: "loss", is_evaluation: false }]);
+
+/** `spread`: values are means of buckets of four, whose extremes are so far away. */
+const curve = (x: number[], mean: (number | null)[], spread = 0): Curve => ({
   x,
   mean,
-  min: mean,
-  max: mean,
-  last: mean,
-  n: mean.map(() => 1),
-  nNan: mean.map(() => 0),
+  min: mean.map((value) => value && value - spread),
+  max: mean.map((value) => value && value + spread),
+  last: mean.map((value) => value && value + spread / 2),
+  n: mean.map(() => (spread > 0 ? 4 : 1)),
+  nNan: mean.map((value) => (value === null ? 1 : 0)),
   ends: { n: mean.length, first: mean[0] ?? null, newest: mean.at(-1) ?? null },
   part: null,
+});
+const ofRun = (run: string, place: number, of: Curve, more: Partial<RunCurve> = {}): RunCurve => ({
+  ...{ run, group: place, explained: explain("loss"), curve: of, low: null, high: null },
+  ...more,
 });
 const group = (place: number, x: number[], value: number[], n = 3): GroupCurve => ({
   group: place,
@@ -24,25 +36,24 @@ const group = (place: number, x: number[], value: number[], n = 3): GroupCurve =
   is_iqm: false,
   x,
   n: x.map(() => n),
+  n_nan: x.map(() => 0),
   value,
   low: value.map((one) => (n < 3 ? null : one - 1)),
   high: value.map((one) => (n < 3 ? null : one + 1)),
 });
 const colour = (place: number) => `--s${place + 1}`;
+const together = (groups: readonly GroupCurve[], runs: readonly RunCurve[]) =>
+  drawn(groups, runs, colour, "step");
 
 describe("the table of a chart with several groups", () => {
   it("has every x once, and leaves out what a curve does not have there", () => {
-    const { data } = drawn(
-      [group(0, [0, 20], [1, 2])],
-      [{ run: "a", group: 0, curve: curve([10], [5]) }],
-      colour,
-    );
+    const { data } = together([group(0, [0, 20], [1, 2])], [ofRun("a", 0, curve([10], [5]))]);
     expect(data[0]).toEqual([0, 10, 20]);
     expect(data[1]).toEqual([undefined, 5, undefined]);
     expect(data[2]).toEqual([1, undefined, 2]);
   });
   it("encloses a band by the places of its ends, upper first", () => {
-    const { data, bands, lines } = drawn([group(0, [0], [1]), group(1, [0], [5])], [], colour);
+    const { data, bands, lines } = together([group(0, [0], [1]), group(1, [0], [5])], []);
     expect(bands).toEqual([
       [2, 3],
       [5, 6],
@@ -58,20 +69,18 @@ describe("the table of a chart with several groups", () => {
     ]);
   });
   it("draws no mean and no band of fewer than three seeds, but a full line for each run", () => {
-    const run = { run: "a", group: 0, curve: curve([0], [5]) };
+    const run = ofRun("a", 0, curve([0], [5]));
     const two = { ...group(0, [0], [1], 2), value: [null] };
+    const { data, lines, bands } = together([two], [run]);
 
-    expect(drawn([two], [run], colour)).toEqual({
-      data: [[0], [5]],
-      lines: [{ label: "a", colour: "--s1", width: 2 }],
-      bands: [],
-    });
-    expect(drawn([group(0, [0], [1])], [run], colour).lines[0]).toMatchObject({ width: 1 });
+    expect([data[0], data[1], bands]).toEqual([[0], [5], []]);
+    expect(lines[0]).toMatchObject({ label: "a", colour: "--s1", width: 1.5, alpha: 1 });
+    expect(together([group(0, [0], [1])], [run]).lines[0]).toMatchObject({ width: 1 });
   });
   it("draws the mean apart and dashed where some seeds have ended, and ends it below three", () => {
     const seeds = [4, 4, 3, 2];
     const ended: GroupCurve = { ...group(0, [0, 1, 2, 3], [5, 6, 9, 9]), n: seeds };
-    const { data, lines } = drawn([{ ...ended, value: [5, 6, 9, null] }], [], colour);
+    const { data, lines } = together([{ ...ended, value: [5, 6, 9, null] }], []);
 
     expect(lines.slice(0, 2).map((line) => line.isDashed ?? false)).toEqual([false, true]);
     expect(data.slice(1, 3)).toEqual([
@@ -80,10 +89,57 @@ describe("the table of a chart with several groups", () => {
     ]);
   });
   it("never changes a group when a run is hidden", () => {
-    const run = { run: "a", group: 0, curve: curve([0], [5]) };
-    const shown = drawn([group(0, [0], [1])], [run], colour);
-    const hidden = drawn([group(0, [0], [1])], [], colour);
-    expect(shown.data.slice(2)).toEqual(hidden.data.slice(1));
+    const run = ofRun("a", 0, curve([0], [5]));
+    const shown = together([group(0, [0], [1])], [run]);
+    const hidden = together([group(0, [0], [1])], []);
+    expect(shown.data.slice(-3)).toEqual(hidden.data.slice(1));
+  });
+});
+
+describe("a run is drawn as on its own page", () => {
+  const spiked = curve([4, 8, 12], [1, 3, 1], 2);
+  const evaluated = { explained: explain("eval/reward") };
+  const interval = { low: curve([4, 8, 12], [0, 2, 0]), high: curve([4, 8, 12], [2, 4, 2]) };
+
+  it("with the extremes of its buckets, which no mean hides, also beside a mean", () => {
+    for (const groups of [[], [group(0, [0], [1])]]) {
+      const { data, lines, bands } = together(groups, [ofRun("a", 0, spiked)]);
+      const [high, low] = bands[0] ?? [0, 0];
+      const at = [4, 8, 12].map((x) => data[0].indexOf(x));
+      expect(at.map((place) => data[high]?.[place])).toEqual([3, 5, 3]);
+      expect(at.map((place) => data[low]?.[place])).toEqual([-1, 1, -1]);
+      // A band of less than a pixel would not be seen.
+      expect(lines[high - 1]?.width).toBeGreaterThan(0);
+    }
+  });
+  it("with markers and whiskers at evaluations, by the last value of a bucket", () => {
+    const run = ofRun("a", 0, spiked, { ...evaluated, ...interval });
+    const { data, lines, bands, whiskers } = together([], [run]);
+    expect(data[1]).toEqual([2, 4, 2]);
+    expect([lines[0]?.isMarked, bands]).toEqual([true, []]);
+    const [high, low] = whiskers[0] ?? [0, 0];
+    expect([data[high], data[low]]).toEqual([
+      [2, 4, 2],
+      [0, 2, 0],
+    ]);
+  });
+  it("without its own interval beside that of its group; the mean has markers, too", () => {
+    const mean = group(0, [4, 8, 12], [1, 2, 3]);
+    const run = ofRun("a", 0, spiked, { ...evaluated, ...interval });
+    const { lines, whiskers } = together([mean], [run]);
+    expect(whiskers).toEqual([]);
+    expect(lines.map(({ isMarked = false }) => isMarked)).toEqual([true, true, false, false]);
+    // Between evaluations it is interpolated: there is nothing to mark.
+    const byTokens = drawn([mean], [run], colour, "tokens").lines;
+    expect(byTokens.map(({ isMarked = false }) => isMarked)).toEqual([true, false, false, false]);
+  });
+  it("with a mark where a value is not finite, of a mean as of a run without one", () => {
+    const broken = curve([1, 2, 3], [1, null, 1]);
+    expect(together([], [ofRun("a", 0, broken)]).marks).toEqual([2]);
+    const mean = { ...group(0, [1, 2, 3], [1, 1, 1]), n_nan: [0, 0, 4] };
+    const runs = [ofRun("a", 0, broken), ofRun("b", 1, broken)];
+    expect(together([mean], runs).marks).toEqual([2, 3]);
+    expect(nNanIn([mean], runs)).toBe(5);
   });
 });
 
@@ -92,23 +148,65 @@ describe("what is said at the cursor", () => {
     const two: GroupCurve = { ...group(0, [0, 10], [1, 2]), n: [3, 2], value: [1, null] };
     const iqm: GroupCurve = { ...group(1, [0, 10], [5, 5], 12), is_iqm: true };
 
-    expect(readingAt([two, iqm], "step", 0)).toEqual([
+    const at = (groups: readonly GroupCurve[], axis: Axis, x: number) =>
+      readingAt(groups, [], String, axis, x);
+
+    expect(at([two, iqm], "step", 0)).toEqual([
       "A: 1 [0.00, 2.00], mean of 3 seeds",
       "B: 5 [4.00, 6.00], IQM of 12 seeds",
     ]);
-    expect(readingAt([two], "step", 10)).toEqual(["A: 2 seeds (of 3), no mean"]);
+    expect(at([two], "step", 10)).toEqual(["A: 2 seeds (of 3), no mean"]);
     const between = group(1, [5, 10], [7, 8]);
-    expect(readingAt([two, between], "step", 5)).toEqual(["B: 7 [6.00, 8.00], mean of 3 seeds"]);
+    expect(at([two, between], "step", 5)).toEqual(["B: 7 [6.00, 8.00], mean of 3 seeds"]);
     // A bucket that ends later holds the cursor's step.
-    expect(readingAt([two], "step", 5)).toEqual([
+    expect(at([two], "step", 5)).toEqual([
       "A: 2 seeds (of 3), no mean in the bucket that ends at step 10",
     ]);
-    expect(readingAt([two], "relative", 5)).toEqual([
+    expect(at([two], "relative", 5)).toEqual([
       "A: 2 seeds (of 3), no mean in the bucket that ends after 10 s",
     ]);
-    expect(legendOf([two, iqm], "step")).toMatch(/^Thick: the mean or IQM of the seeds/);
-    expect(legendOf([group(0, [0], [1], 2)], "tokens")).toMatch(
-      /^A group of fewer than three seeds/,
+    const broken = { ...group(0, [0], [1]), n: [2], n_nan: [3], value: [null] };
+    expect(at([{ ...two, n_nan: [1, 0] }], "step", 0)).toEqual([
+      "A: 1 [0.00, 2.00], mean of 3 seeds, 1 value NaN",
+    ]);
+    expect(at([{ ...broken, x: [0, 1], n: [2, 3] }], "step", 0)).toEqual([
+      "A: 2 seeds (of 3), no mean, 3 values NaN",
+    ]);
+  });
+  it("is the value of each run of a group that is too small for a mean", () => {
+    const one = ofRun("a", 2, curve([0, 10, 20], [0.5, null, 0.75]), {
+      explained: explain("eval/reward"),
+      low: curve([0, 20], [0.25, 0.5]),
+      high: curve([0, 20], [0.75, 1]),
+    });
+    const two = [ofRun("b", 0, curve([0, 8], [3, 4], 1)), ofRun("c", 0, curve([8], [5]))];
+    const at = (x: number, axis: Axis = "step") =>
+      readingAt([group(1, [0, 20], [1, 2])], [...two, one], (run) => `run ${run}`, axis, x);
+
+    expect(at(20)).toEqual([
+      "A: 4 (run b, mean of 4 values up to step 8), 5 (run c, step 8)",
+      "B: 2 [1.00, 3.00], mean of 3 seeds",
+      "C: 0.750 [0.50, 1.00]",
+    ]);
+    // What was measured last, or the bucket that holds the place; before the first point nothing.
+    expect(at(5).filter((said) => !said.startsWith("B"))).toEqual([
+      "A: 4 (run b, mean of 4 values up to step 8)",
+      "C: 0.500 [0.250, 0.750] (step 0)",
+    ]);
+    expect(at(10).at(-1)).toBe("C: NaN");
+    expect(at(15, "tokens").at(-1)).toBe("C: NaN (10 tokens)");
+  });
+  it("is what is drawn how, while there is no cursor", () => {
+    const mean = [group(0, [0], [1]), { ...group(1, [0], [1], 12), is_iqm: true }];
+    const small = group(0, [0], [1], 2);
+    const bucketed = ofRun("a", 0, curve([4], [1], 1));
+    expect(legendOf(mean, [], "step")).toMatch(/^Thick: the mean or IQM of the seeds/);
+    expect(legendOf([small], [], "tokens")).toMatch(/^Fewer than three seeds have no mean/);
+    expect(legendOf([small], [bucketed], "step")).toMatch(/Hairlines: the least and greatest/);
+    const low = curve([4], [0]);
+    expect(legendOf([small], [{ ...bucketed, low, high: low }], "step")).toMatch(/Bars: the 95 %/);
+    expect(legendOf([], [ofRun("a", 0, curve([1], [null]))], "step")).toBe(
+      "Red wedges: values that are not finite.",
     );
   });
 });

@@ -7,6 +7,8 @@ import { placeText } from "@/charts/axes";
 import type { Axis } from "@/charts/live-curves";
 import { Plot } from "@/charts/plot";
 import { ChartMenu } from "@/components/chart/chart-menu";
+import type { Drawn } from "@/components/chart/columns";
+import { NanPill } from "@/components/chart/nan-pill";
 import { savePixels, saveVectors } from "@/components/chart/save-picture";
 import { endsOf } from "@/components/chart/window";
 import { ZoomItems } from "@/components/chart/zoom-items";
@@ -19,9 +21,9 @@ import { useView } from "@/features/compare/view";
 import { plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 
-import { drawn, type Drawn, type RunCurve } from "./columns";
+import { drawn, type RunCurve, type Together } from "./columns";
 import { CurveTable } from "./curve-table";
-import { legendOf, readingAt } from "./reading";
+import { legendOf, nNanIn, readingAt } from "./reading";
 import { nameOf, pictureOf, saveValues } from "./save-curves";
 import { useCurves } from "./use-curves";
 
@@ -29,6 +31,8 @@ const HEIGHT = 240;
 
 interface CurveCardProps {
   readonly explained: Explained;
+  /** The names of the ends of its interval, where some runs stand for themselves. */
+  readonly ends: readonly string[];
   readonly answer: SeedGroups;
   readonly runs: ReadonlyMap<string, Run>;
   readonly refetchMs: number | false;
@@ -37,11 +41,11 @@ interface CurveCardProps {
 const noRuns: readonly RunCurve[] = [];
 const noGroups: readonly GroupCurve[] = [];
 
-export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps) {
+export function CurveCard({ explained, ends, answer, runs, refetchMs }: CurveCardProps) {
   const { title, name } = explained;
   const { hidden, axis, zoom, zoomTo, isTable: areTables } = useView();
   const client = useQueryClient();
-  const { curves, error, isAskedAgain, retry } = useCurves(name, refetchMs);
+  const { curves, error, isAskedAgain, retry } = useCurves(explained, ends, refetchMs);
   const [ownTable, setOwnTable] = useState<boolean | null>(null);
   const isTable = ownTable ?? areTables;
   const [problem, setProblem] = useState<unknown>(null);
@@ -52,7 +56,7 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
     [curves, answer, hiddenRuns],
   );
   const groups = curves?.groups ?? noGroups;
-  const shown = useMemo(() => drawn(groups, seen, colourOf), [groups, seen]);
+  const shown = useMemo(() => drawn(groups, seen, colourOf, axis), [groups, seen, axis]);
   const chart = { explained, answer, runs, axis, zoom, groups, shown: seen };
   return (
     <section className="card chart" aria-label={name}>
@@ -62,6 +66,7 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
         </h3>
         <AboutMetric explained={explained} />
         <span className="grow" />
+        <NanPill n={nNanIn(groups, seen)} />
         {curves !== null && (
           <ChartMenu
             title={title}
@@ -90,7 +95,13 @@ export function CurveCard({ explained, answer, runs, refetchMs }: CurveCardProps
       ) : isTable ? (
         <CurveTable {...chart} height={HEIGHT} />
       ) : (
-        <Chart groups={groups} shown={shown} label={labelOf(title, axis, answer)} />
+        <Chart
+          groups={groups}
+          runs={seen}
+          nameOf={(run) => runs.get(run)?.name ?? run}
+          shown={shown}
+          label={labelOf(title, axis, answer)}
+        />
       )}
     </section>
   );
@@ -109,19 +120,24 @@ const labelOf = (title: string, axis: Axis, { groups }: SeedGroups): string =>
 /** The curves of all runs that are not hidden, each with its group. */
 function shownRuns(
   { groups }: SeedGroups,
-  curves: ReadonlyMap<string, RunCurve["curve"]>,
+  curves: ReadonlyMap<string, Drawn>,
   hidden: ReadonlySet<string>,
 ): readonly RunCurve[] {
   return groups.flatMap((group, place) =>
     group.runs.flatMap((run) => {
-      const curve = curves.get(run);
-      return curve === undefined || hidden.has(run) ? [] : [{ run, group: place, curve }];
+      const found = curves.get(run);
+      return found === undefined || hidden.has(run) ? [] : [{ ...found, run, group: place }];
     }),
   );
 }
 
-function Chart(props: { groups: readonly GroupCurve[]; shown: Drawn; label: string }) {
-  const { groups, shown, label } = props;
+interface Read {
+  readonly groups: readonly GroupCurve[];
+  readonly runs: readonly RunCurve[];
+  readonly nameOf: (run: string) => string;
+}
+
+function Chart({ shown, label, ...read }: Read & { shown: Together; label: string }) {
   const { axis, zoom, zoomTo } = useView();
   const theme = useTheme();
   const [place, setPlace] = useState<number | null>(null);
@@ -136,6 +152,8 @@ function Chart(props: { groups: readonly GroupCurve[]; shown: Drawn; label: stri
         data={shown.data}
         lines={shown.lines}
         bands={shown.bands}
+        whiskers={shown.whiskers}
+        marks={shown.marks}
         height={HEIGHT}
         isLog={false}
         axis={axis}
@@ -146,25 +164,20 @@ function Chart(props: { groups: readonly GroupCurve[]; shown: Drawn; label: stri
         onZoom={zoomTo}
         onCursor={setPlace}
       />
-      <Reading curves={groups} axis={axis} x={x} isReadAloud={isFocused} />
+      <Reading {...read} axis={axis} x={x} isReadAloud={isFocused} />
     </div>
   );
 }
 
-/** How many seeds each group has where the cursor is, and what they say. */
-function Reading(props: {
-  curves: readonly GroupCurve[];
-  axis: Axis;
-  x: number | undefined;
-  isReadAloud: boolean;
-}) {
-  const { curves, axis, x } = props;
-  const said = x === undefined ? [] : readingAt(curves, axis, x);
+/** What each group says where the cursor is. */
+function Reading(props: Read & { axis: Axis; x: number | undefined; isReadAloud: boolean }) {
+  const { groups, runs, nameOf, axis, x } = props;
+  const said = x === undefined ? [] : readingAt(groups, runs, nameOf, axis, x);
   const where = x === undefined ? "" : placeText(axis, x);
   return (
     <p className="small muted curve-reading" aria-live={props.isReadAloud ? "polite" : "off"}>
       {said.length === 0
-        ? legendOf(curves, axis)
+        ? legendOf(groups, runs, axis)
         : `${where.charAt(0).toUpperCase()}${where.slice(1)}: ${said.join("; ")}.`}
     </p>
   );

@@ -1,12 +1,16 @@
 /** A chart per metric that is chosen: each group's mean with its band, and its runs as thin lines. */
 import type { Run, SeedGroups } from "@/api/types";
 import { keepFocus } from "@/components/focus/kept-focus";
+import { endsOf, isEnd } from "@/components/metrics/explained";
 import { useExplain } from "@/components/metrics/use-explain";
+import { FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { Skeleton } from "@/components/states";
 import { figuresOf, firstNames, useView } from "@/features/compare/view";
 
 import { CurveCard } from "./curve-card";
 import { CurveTools } from "./curve-tools";
+
+const NO_ENDS: readonly string[] = [];
 
 export function CurveCards(props: {
   answer: SeedGroups;
@@ -19,7 +23,12 @@ export function CurveCards(props: {
   // Groups of several methods are called as the first one calls them.
   const explain = useExplain([...runs.values()][0]?.method ?? "");
   if (explain === undefined) return <Skeleton label="Loading the curves" />;
-  const known = [...new Set([...runs.values()].flatMap((run) => Object.keys(run.summary)))].sort();
+  const all = new Set([...runs.values()].flatMap((run) => Object.keys(run.summary)));
+  // The ends of an interval are drawn with their metric.
+  const known = [...all].filter((name) => !isEnd(name, all, explain)).sort();
+  const hasSmall = answer.groups.some(
+    (group) => group.runs.length - group.left_out.length < FEWEST_FOR_MEAN,
+  );
   const shown = names.length > 0 ? names : firstNames(known, answer.metric);
   return (
     <>
@@ -70,6 +79,7 @@ export function CurveCards(props: {
           <CurveCard
             key={name}
             explained={explain(name)}
+            ends={(hasSmall && endsOf(name, all, explain)) || NO_ENDS}
             answer={answer}
             runs={runs}
             refetchMs={refetchMs}

@@ -76,8 +76,9 @@ export function CurveTable(props: CurveTableProps) {
 
 function groupText(cell: GroupCell | null): string {
   if (cell === null) return "–";
-  const { value, low, high, n } = cell;
-  if (value === null) return `${plural(n, "seed")}, no mean`;
+  const { value, low, high, n, nNan } = cell;
+  const missing = nNan === 0 ? "" : `, ${whole(nNan)} NaN`;
+  if (value === null) return `${plural(n, "seed")}, no mean${missing}`;
   const interval = low === null || high === null ? "" : ` ${between({ low, high })}`;
-  return `${number(value)}${interval}, n = ${n}`;
+  return `${number(value)}${interval}, n = ${n}${missing}`;
 }

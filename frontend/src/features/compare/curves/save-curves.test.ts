@@ -10,7 +10,7 @@ import { nameOf, rowsOf } from "./save-curves";
 const answer = { groups: [{ name: "", runs: ["r1", "r2"] }] } as unknown as SeedGroups;
 const runs = new Map([["r1", { name: "=HYPERLINK(1)" } as unknown as Run]]);
 const group: GroupCurve = {
-  ...{ group: 0, name: "loss", is_iqm: false, x: [1, 2], n: [3, 2] },
+  ...{ group: 0, name: "loss", is_iqm: false, x: [1, 2], n: [3, 2], n_nan: [0, 1] },
   ...{ value: [0.1, null], low: [0, null], high: [0.2, null] },
 };
 const series: Series = {
@@ -22,12 +22,12 @@ const series: Series = {
 describe("a file of compared curves", () => {
   it("has the groups bucket by bucket, then the runs value by value", () => {
     expect(rowsOf(answer, runs, "tokens", [group], [series])).toEqual([
-      ["group", "run", "name", "tokens up to", "value", "low", "high", "seeds", "values"],
-      ["A", "", "", 1, 0.1, 0, 0.2, 3, ""],
+      ["group", "run", "name", "tokens up to", "value", "low", "high", "seeds", "values", "NaN"],
+      ["A", "", "", 1, 0.1, 0, 0.2, 3, "", 0],
       // Of two seeds there is no mean, which is not NaN.
-      ["A", "", "", 2, "", "", "", 2, ""],
-      ["A", "r1", "=HYPERLINK(1)", 1, 0.5, "", "", "", 1],
-      ["A", "r1", "=HYPERLINK(1)", 2, null, "", "", "", 0],
+      ["A", "", "", 2, "", "", "", 2, "", 1],
+      ["A", "r1", "=HYPERLINK(1)", 1, 0.5, "", "", "", 1, 0],
+      ["A", "r1", "=HYPERLINK(1)", 2, null, "", "", "", 0, 1],
     ]);
   });
   it("says where its rows are buckets, and no name is a formula", () => {

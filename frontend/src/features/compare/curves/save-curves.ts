@@ -63,8 +63,7 @@ export function pictureOf(chart: Chart): Picture {
     yLabel: unit === "" ? explained.name : `${explained.name}, ${unit}`,
     axis,
     isLog: false,
-    ...drawn(groups, shown, colourOf),
-    whiskers: null,
+    ...drawn(groups, shown, colourOf, axis),
     range: zoom,
     legend: legendOf(chart),
     colour: lightColours(),
@@ -107,7 +106,7 @@ export function rowsOf(
   const isBucketed = axis !== "step" || series.some(({ n, x }) => n > x.length);
   const place = isBucketed ? `${AXIS_COLUMNS[axis]} up to` : AXIS_COLUMNS[axis];
   return [
-    ["group", "run", "name", place, "value", "low", "high", "seeds", "values"],
+    ["group", "run", "name", place, "value", "low", "high", "seeds", "values", "NaN"],
     ...curves.flatMap((curve) => groupRows(letterOf(curve.group), curve)),
     ...series.flatMap((one) =>
       runRows(letters.get(one.run) ?? "", runs.get(one.run)?.name ?? "", one),
@@ -115,15 +114,17 @@ export function rowsOf(
   ];
 }
 
-const groupRows = (letter: string, { x, value, low, high, n }: GroupCurve): Cell[][] =>
-  x.map((at, i) => [
-    ...[letter, "", "", at],
-    ...[value[i] ?? "", low[i] ?? "", high[i] ?? "", n[i] ?? "", ""],
-  ]);
+const groupRows = (letter: string, curve: GroupCurve): Cell[][] =>
+  curve.x.map((at, i) => {
+    const of = (column: readonly (number | null)[]) => column[i] ?? "";
+    const { value, low, high, n, n_nan: nNan } = curve;
+    return [letter, "", "", at, of(value), of(low), of(high), of(n), "", of(nNan)];
+  });
 
 const runRows = (letter: string, name: string, { run, x, y, n_points, n_nan }: Series): Cell[][] =>
   x.map((at, i) => {
     const mean = y.mean[i] ?? null;
     const value = mean === null ? null : y.low + y.unit * mean;
-    return [letter, run, name, at, value, "", "", "", (n_points[i] ?? 0) - (n_nan[i] ?? 0)];
+    const nNan = n_nan[i] ?? 0;
+    return [letter, run, name, at, value, "", "", "", (n_points[i] ?? 0) - nNan, nNan];
   });

@@ -1,6 +1,7 @@
 /** Curves of groups and runs as a few rows: what each says at a place of the axis. Pure. */
 import type { GroupCurve } from "@/api/types";
 import type { Curve, Zoom } from "@/charts/live-curves";
+import { valuesOf } from "@/components/chart/columns";
 
 import type { RunCurve } from "./columns";
 
@@ -12,6 +13,8 @@ export interface GroupCell {
   readonly low: number | null;
   readonly high: number | null;
   readonly n: number;
+  /** How many values are in no mean, because they are not finite. */
+  readonly nNan: number;
 }
 
 export interface Row {
@@ -42,7 +45,7 @@ export function tableOf(
   const rows = chosen(places).map((x) => ({
     x,
     groups: groups.map((one) => groupCell(one, x)),
-    runs: runs.map(({ run, curve }) => runCell(curve, x, bucketed.has(run))),
+    runs: runs.map((one) => runCell(one, x, bucketed.has(one.run))),
   }));
   return { rows, n: places.length };
 }
@@ -57,15 +60,19 @@ function chosen(places: readonly number[]): readonly number[] {
 /** Single points may share a place, too. */
 const areBuckets = ({ n }: Curve): boolean => n.filter((one) => one > 1).length > n.length / 2;
 
-/** A value at the place, or the mean of the bucket that holds it; never one of a later place. */
-function runCell({ x, mean }: Curve, at: number, isBucketed: boolean): number | null {
+/** A value at the place, or that of the bucket that holds it; never one of a later place. */
+function runCell(one: RunCurve, at: number, isBucketed: boolean): number | null {
+  const { x } = one.curve;
   const place = x.findIndex((one) => one >= at);
   // Where the first bucket begins is not known.
-  return x[place] === at || (isBucketed && place > 0) ? (mean[place] ?? null) : null;
+  return x[place] === at || (isBucketed && place > 0) ? (valuesOf(one)[place] ?? null) : null;
 }
 
 /** All groups have their buckets at the same places. */
-function groupCell({ x, value, low, high, n }: GroupCurve, at: number): GroupCell | null {
+function groupCell(
+  { x, value, low, high, n, n_nan: nNan }: GroupCurve,
+  at: number,
+): GroupCell | null {
   const place = x.indexOf(at);
   const count = n[place];
   if (count === undefined) return null;
@@ -74,5 +81,6 @@ function groupCell({ x, value, low, high, n }: GroupCurve, at: number): GroupCel
     low: low[place] ?? null,
     high: high[place] ?? null,
     n: count,
+    nNan: nNan[place] ?? 0,
   };
 }

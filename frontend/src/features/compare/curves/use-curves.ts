@@ -5,17 +5,22 @@ import { useMemo } from "react";
 import { metricsQuery } from "@/api/runs";
 import { groupCurvesQuery } from "@/api/seed-groups";
 import type { GroupCurve, Series } from "@/api/types";
-import type { Axis, Curve } from "@/charts/live-curves";
+import type { Axis } from "@/charts/live-curves";
+import type { Drawn } from "@/components/chart/columns";
+import type { Explained } from "@/components/metrics/explained";
 import { useView } from "@/features/compare/view";
 
 import { groupCurve, isComplete, runCurve } from "./closer";
 
-const POINTS = 300;
+/** Of a run: as on its own page, so a part with up to twice as many values shows each of them. */
+const POINTS = 1000;
+/** Of a group: the service reads four times as many of each of its runs. */
+const GROUP_POINTS = 300;
 
 export interface ComparedCurves {
   readonly groups: readonly GroupCurve[];
   /** By run. */
-  readonly runs: ReadonlyMap<string, Curve>;
+  readonly runs: ReadonlyMap<string, Drawn>;
 }
 
 const noSeries: readonly Series[] = [];
@@ -25,15 +30,25 @@ const noGroups: readonly GroupCurve[] = [];
 const mayShowMore = (axis: Axis, series: readonly Series[] | undefined): boolean =>
   series !== undefined && (axis !== "step" || !isComplete(series));
 
-/** `curves`: null until they are here. Until a closer look has come, the one before stays. */
-export function useCurves(name: string, refetchInterval: number | false) {
+/**
+ * `curves`: null until they are here. Until a closer look has come, the one before stays. With the
+ * ends of the metric's interval, where they are named.
+ */
+export function useCurves(
+  explained: Explained,
+  [low, high]: readonly string[],
+  refetchInterval: number | false,
+) {
+  const { name } = explained;
   const { runIds, axis, zoom } = useView();
   const [from, to] = zoom ?? [null, null];
-  const whole = { x: axis, points: POINTS };
-  const groups = useQuery({ ...groupCurvesQuery(runIds, name, whole), refetchInterval });
-  const runs = useQuery({ ...metricsQuery(runIds, { names: name, ...whole }), refetchInterval });
+  const names = [name, low, high].join(",");
+  const ofGroups = { x: axis, points: GROUP_POINTS };
+  const ofRuns = { names, x: axis, points: POINTS };
+  const groups = useQuery({ ...groupCurvesQuery(runIds, name, ofGroups), refetchInterval });
+  const runs = useQuery({ ...metricsQuery(runIds, ofRuns), refetchInterval });
   const isClose = zoom !== null && mayShowMore(axis, runs.data?.series);
-  const part = { ...whole, from, to };
+  const part = { from, to };
   const askedOf = [runIds.join(), name, axis].join(" ");
   const closer = {
     refetchInterval,
@@ -42,8 +57,11 @@ export function useCurves(name: string, refetchInterval: number | false) {
     placeholderData: <Data>(before: Data | undefined, asked?: { meta: QueryMeta | undefined }) =>
       asked?.meta?.["askedOf"] === askedOf ? before : undefined,
   };
-  const closeGroups = useQuery({ ...groupCurvesQuery(runIds, name, part), ...closer });
-  const closeRuns = useQuery({ ...metricsQuery(runIds, { names: name, ...part }), ...closer });
+  const closeGroups = useQuery({
+    ...groupCurvesQuery(runIds, name, { ...ofGroups, ...part }),
+    ...closer,
+  });
+  const closeRuns = useQuery({ ...metricsQuery(runIds, { ...ofRuns, ...part }), ...closer });
   const all = [groups, runs, closeGroups, closeRuns];
 
   const [items, series] = [groups.data?.items, runs.data?.series];
@@ -52,12 +70,11 @@ export function useCurves(name: string, refetchInterval: number | false) {
   const curves = useMemo((): ComparedCurves | null => {
     if (items === undefined || series === undefined) return null;
     const groupParts = new Map(closeItems.map((one) => [one.group, one]));
-    const runParts = new Map(closeSeries.map((one) => [one.run, one]));
     return {
       groups: items.map((one) => groupCurve(one, groupParts.get(one.group))),
-      runs: new Map(series.map((one) => [one.run, runCurve(one, runParts.get(one.run))])),
+      runs: drawnOf(explained, low, high, series, closeSeries),
     };
-  }, [items, series, closeItems, closeSeries]);
+  }, [items, series, closeItems, closeSeries, explained, low, high]);
   const failed = all.filter((one) => one.error !== null);
   return {
     curves,
@@ -65,4 +82,26 @@ export function useCurves(name: string, refetchInterval: number | false) {
     isAskedAgain: failed.some((one) => one.isFetching),
     retry: () => failed.forEach((one) => void one.refetch()),
   };
+}
+
+/** By run: its curve with the ends of its interval, each closer where a part of it is. */
+function drawnOf(
+  explained: Explained,
+  low: string | undefined,
+  high: string | undefined,
+  whole: readonly Series[],
+  close: readonly Series[],
+): ReadonlyMap<string, Drawn> {
+  const key = ({ run, name }: Series) => `${run} ${name}`;
+  const parts = new Map(close.map((one) => [key(one), one]));
+  const curves = new Map(whole.map((one) => [key(one), runCurve(one, parts.get(key(one)))]));
+  const runs = [...new Set(whole.map(({ run }) => run))];
+  return new Map(
+    runs.flatMap((run): [string, Drawn][] => {
+      const of = (name = "") => curves.get(`${run} ${name}`);
+      const curve = of(explained.name);
+      if (curve === undefined) return [];
+      return [[run, { explained, curve, low: of(low) ?? null, high: of(high) ?? null }]];
+    }),
+  );
 }

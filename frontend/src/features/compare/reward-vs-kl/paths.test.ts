@@ -30,6 +30,7 @@ const groupCurve = (place: number, name: string, value: number[]): GroupCurve =>
   is_iqm: false,
   x: value.map((_, i) => 10 * i),
   n: value.map(() => 3),
+  n_nan: value.map(() => 0),
   value,
   low: value.map((one) => one - 1),
   high: value.map((one) => one + 1),

@@ -3,6 +3,7 @@ import { useState } from "react";
 
 import type { Run } from "@/api/types";
 import type { Zoom } from "@/charts/live-curves";
+import type { Drawn } from "@/components/chart/columns";
 import { Sentence } from "@/components/text/sentence";
 import { plural } from "@/lib/format";
 import { listedIn, toggledIn, useView } from "@/features/run/view";
@@ -13,7 +14,7 @@ import { movedBy, movedTo, toggled, type Pins } from "./arrange/pins";
 import type { Arranged } from "./arrange/place-items";
 import type { SetPins } from "./arrange/use-pins";
 import { CurveCard, type CurveCardProps } from "./chart/curve-card";
-import { rangeOf, SYSTEM, type ChartGroup, type Drawn, type Layout } from "./layout";
+import { rangeOf, SYSTEM, type ChartGroup, type Layout } from "./layout";
 
 /** What all charts of a page have in common. */
 type Shared = Omit<CurveCardProps, "drawn" | "range" | "onZoom" | "arranged">;

@@ -3,10 +3,17 @@ import { describe, expect, it } from "vitest";
 import type { Metric } from "@/api/types";
 import { placeText } from "@/charts/axes";
 import type { Curve } from "@/charts/live-curves";
+import {
+  columnsOf,
+  nNotPositive,
+  plotted,
+  shapeOf,
+  vertexText,
+  type Drawn,
+} from "@/components/chart/columns";
 import { explainer } from "@/components/metrics/explained";
 
-import { columnsOf, nNotPositive, plotted, shapeOf, vertexText } from "./columns";
-import { MOST_FIRST, layOut, rangeOf, type Drawn } from "./layout";
+import { MOST_FIRST, layOut, rangeOf } from "./layout";
 
 /** Of single points, or with a spread of buckets of as many. */
 const curve = (
@@ -143,14 +150,14 @@ describe("what a chart draws", () => {
     const { lines, whiskers, bands } = shapeOf(evaluated, "--s1", 0.9);
     expect(lines[0]).toMatchObject({ isMarked: true });
     expect(lines[1]).toMatchObject({ isHidden: true });
-    expect([whiskers, bands]).toEqual([[3, 4], []]);
+    expect([whiskers, bands]).toEqual([[[3, 4]], []]);
   });
   it("is a band where there are more intervals than whiskers fit", () => {
     const many = Array.from({ length: 300 }, (_, n) => n);
     const dense = { ...evaluated, curve: curve(many, many) };
     const { lines, whiskers, bands } = shapeOf(dense, "--s1", 0.9);
     expect(lines[0]).toMatchObject({ isMarked: false });
-    expect([whiskers, bands]).toEqual([null, [[3, 4]]]);
+    expect([whiskers, bands]).toEqual([[], [[3, 4]]]);
   });
   it("is a line with its smoothed course, and the extremes of its buckets", () => {
     const trained: Drawn = {

@@ -1,5 +1,6 @@
 /** Which charts a run has: at most twelve first, the rest folded, single values as a table; pure. */
 import type { Curve, Zoom } from "@/charts/live-curves";
+import type { Drawn } from "@/components/chart/columns";
 import { OTHER, endsOf, isEnd, type Explain, type Explained } from "@/components/metrics/explained";
 
 /** Charts that are seen before any is unfolded. */
@@ -9,14 +10,6 @@ const MOST_OF_PATTERN = 3;
 
 /** What the machine had to do says nothing of the model: folded, however few other charts there are. */
 export const SYSTEM = "System";
-
-export interface Drawn {
-  readonly explained: Explained;
-  readonly curve: Curve;
-  /** The ends of its 95 % interval. */
-  readonly low: Curve | null;
-  readonly high: Curve | null;
-}
 
 export interface ChartGroup {
   readonly title: string;

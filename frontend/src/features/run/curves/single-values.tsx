@@ -1,12 +1,11 @@
 /** Metrics with one value: a line of a table tells more than a chart with one dot. */
 import { AXIS_NAMES, cellText } from "@/charts/axes";
+import type { Drawn } from "@/components/chart/columns";
 import { AboutMetric } from "@/components/metrics/about-metric";
 import { unitOf } from "@/components/metrics/explained";
 import { Table, type Column } from "@/components/table";
 import type { View } from "@/features/run/view";
 import { number } from "@/lib/format";
-
-import type { Drawn } from "./layout";
 
 function intervalText({ low, high }: Drawn): string {
   const [from, to] = [low?.last[0] ?? null, high?.last[0] ?? null];

@@ -10,6 +10,7 @@ import { MARKER_COLOURS } from "@/charts/markers/glyph";
 import { MarkerLane } from "@/charts/markers/marker-lane";
 import { Plot } from "@/charts/plot";
 import { ChartMenu } from "@/components/chart/chart-menu";
+import { plotted, type Drawn } from "@/components/chart/columns";
 import { savePixels, saveVectors } from "@/components/chart/save-picture";
 import { endsOf } from "@/components/chart/window";
 import { ZoomItems } from "@/components/chart/zoom-items";
@@ -18,8 +19,6 @@ import type { View } from "@/features/run/view";
 import { kindAt, type SampleKind } from "@/lib/address/samples";
 import { useTheme } from "@/lib/theme";
 
-import { plotted } from "../columns";
-import type { Drawn } from "../layout";
 import { Grip } from "../arrange/grip";
 import { PlaceItems, type Arranged } from "../arrange/place-items";
 import { CurveHead } from "./curve-head";

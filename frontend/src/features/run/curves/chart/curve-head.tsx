@@ -1,13 +1,19 @@
 /** The head of a chart: what it shows, and the value that is newest or at the cursor. */
 import type { ReactNode } from "react";
 
+import {
+  isBucketed,
+  nNanOf,
+  nNotPositive,
+  valuesOf,
+  vertexText,
+  type Drawn,
+} from "@/components/chart/columns";
+import { NanPill } from "@/components/chart/nan-pill";
 import { AboutMetric } from "@/components/metrics/about-metric";
 import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
 import { number, signed } from "@/lib/format";
-
-import { isBucketed, nNanOf, nNotPositive, valuesOf, vertexText } from "../columns";
-import type { Drawn } from "../layout";
 
 /** What stands in the head of a chart: the newest value, or that at the cursor of any chart. */
 interface Reading {
@@ -53,11 +59,7 @@ function LeftOut({ drawn, isLog }: { drawn: Drawn; isLog: boolean }) {
   const places = isBucketed(drawn.curve) ? "Buckets" : "Points";
   return (
     <>
-      {nNan > 0 && (
-        <span className="pill bad" title="Points whose value is NaN, infinite or missing">
-          {number(nNan)} NaN
-        </span>
-      )}
+      <NanPill n={nNan} />
       {nHidden > 0 && (
         <span
           className="pill warn"

@@ -1,11 +1,11 @@
 /** A chart as a table: few rows, each says what it is a bucket of. */
 import { AXIS_NAMES, cellText } from "@/charts/axes";
 import { whole } from "@/charts/ticks";
+import type { Drawn } from "@/components/chart/columns";
 import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
 import { number } from "@/lib/format";
 
-import type { Drawn } from "../layout";
 import { tableOf, type Row, type Rows } from "./table-rows";
 
 /** Of buckets the greatest x is known, not the least. */

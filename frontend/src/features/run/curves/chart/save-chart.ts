@@ -7,14 +7,12 @@ import { AXIS_COLUMNS } from "@/charts/axes";
 import { lightColours } from "@/charts/colours";
 import type { Picture } from "@/charts/export/svg";
 import type { Zoom } from "@/charts/live-curves";
+import { plotted, type Drawn } from "@/components/chart/columns";
 import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
 import type { Cell } from "@/lib/files/csv";
 import { saveCsv } from "@/lib/files/download";
 import { partsOfRun } from "@/lib/files/file-name";
-
-import { plotted } from "../columns";
-import type { Drawn } from "../layout";
 
 export type Named = Pick<Run, "id" | "name">;
 

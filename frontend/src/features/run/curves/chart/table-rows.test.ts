@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 
 import type { Curve } from "@/charts/live-curves";
+import type { Drawn } from "@/components/chart/columns";
 import { explainer } from "@/components/metrics/explained";
 
-import type { Drawn } from "../layout";
 import { MOST_ROWS, tableOf } from "./table-rows";
 
 const curve = (x: number[], values: (number | null)[]): Curve => ({

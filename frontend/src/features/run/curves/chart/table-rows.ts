@@ -1,8 +1,6 @@
 /** A curve as a few rows: its values where they are few, else what they sum up to; pure. */
 import type { Curve, Zoom } from "@/charts/live-curves";
-
-import { at } from "../columns";
-import type { Drawn } from "../layout";
+import { at, type Drawn } from "@/components/chart/columns";
 
 export const MOST_ROWS = 40;
 

@@ -6,13 +6,23 @@ import type { Axis, Curve } from "@/charts/live-curves";
 import type { Edges, Line } from "@/charts/plot";
 import { smooth } from "@/charts/smoothing";
 import { whole } from "@/charts/ticks";
-import type { View } from "@/features/run/view";
+import type { Explained } from "@/components/metrics/explained";
 import { number, plural } from "@/lib/format";
 
-import type { Drawn } from "./layout";
+/** A metric of a run. */
+export interface Drawn {
+  readonly explained: Explained;
+  readonly curve: Curve;
+  /** The ends of its 95 % interval. */
+  readonly low: Curve | null;
+  readonly high: Curve | null;
+}
 
 /** More whiskers than this are a band. */
 const MOST_WHISKERS = 100;
+
+/** As thin as can be seen: of a band alone, a spike that is narrower than a pixel would not be. */
+const EXTREME_PX = 0.5;
 
 /** Series of a plot by their number: the values, their smoothed course, the edges around them. */
 const HIGH = 3;
@@ -22,7 +32,13 @@ const EDGES: Edges = [HIGH, LOW];
 export interface Shape {
   readonly lines: readonly Line[];
   readonly bands: readonly Edges[];
-  readonly whiskers: Edges | null;
+  readonly whiskers: readonly Edges[];
+}
+
+/** How a chart shows all of its curves. */
+interface Shown {
+  readonly smoothing: number;
+  readonly isLog: boolean;
 }
 
 /** Everything of a metric that a plot needs. */
@@ -34,11 +50,7 @@ export interface Plotted extends Shape {
   readonly label: string;
 }
 
-export function plotted(
-  drawn: Drawn,
-  { smoothing, isLog }: Pick<View, "smoothing" | "isLog">,
-  colour: string,
-): Plotted {
+export function plotted(drawn: Drawn, { smoothing, isLog }: Shown, colour: string): Plotted {
   const { curve } = drawn;
   return {
     ...shapeOf(drawn, colour, smoothing),
@@ -71,15 +83,15 @@ export function shapeOf(
   colour: string,
   smoothing: number,
 ): Shape {
-  const edge = { label: "edge", colour, width: 0 };
   const hasEdges = low !== null || (!explained.isEvaluation && isBucketed(curve));
+  const edge = { label: "edge", colour, width: low === null ? EXTREME_PX : 0 };
   const edges = [
     { ...edge, isHidden: !hasEdges },
     { ...edge, isHidden: !hasEdges },
   ];
   const smoothed = { label: "smoothed", colour, width: 1.8 };
   if (explained.isEvaluation) {
-    const isSparse = curve.x.length <= MOST_WHISKERS;
+    const isSparse = areSparse(curve.x);
     return {
       lines: [
         { label: "value", colour, width: 1, isMarked: isSparse },
@@ -87,7 +99,7 @@ export function shapeOf(
         ...edges,
       ],
       bands: hasEdges && !isSparse ? [EDGES] : [],
-      whiskers: hasEdges && isSparse ? EDGES : null,
+      whiskers: hasEdges && isSparse ? [EDGES] : [],
     };
   }
   const isSmoothed = smoothing > 0;
@@ -98,9 +110,12 @@ export function shapeOf(
       ...edges,
     ],
     bands: hasEdges ? [EDGES] : [],
-    whiskers: null,
+    whiskers: [],
   };
 }
+
+/** Whether evaluations at these places are few enough for a marker each. */
+export const areSparse = (x: readonly number[]): boolean => x.length <= MOST_WHISKERS;
 
 export function columnsOf(drawn: Drawn, smoothing: number, isLog: boolean): uPlot.AlignedData {
   const { curve, explained } = drawn;
@@ -147,6 +162,32 @@ export function at(xs: readonly number[], curve: Curve): (number | null)[] {
 }
 
 export const isBucketed = (curve: Curve): boolean => curve.n.some((n) => n > 1);
+
+/** What a curve says at an x. */
+export interface Said {
+  readonly place: number;
+  readonly value: number | null;
+  /** The ends of its interval; null = it has none. */
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/** The value at an x: its own, that of the bucket that holds it, or the last before; null = none. */
+export function saidAt(drawn: Drawn, x: number): Said | null {
+  const { curve, low, high } = drawn;
+  const place = placeAt(curve, x);
+  if (place < 0) return null;
+  const end = (of: Curve | null) =>
+    of === null ? null : (at([curve.x[place] ?? x], of)[0] ?? null);
+  return { place, value: valuesOf(drawn)[place] ?? null, low: end(low), high: end(high) };
+}
+
+function placeAt({ x: xs, n }: Curve, x: number): number {
+  const before = xs.findLastIndex((one) => one <= x);
+  // A bucket has the name of its greatest x.
+  const isInNext = xs[before] !== x && (n[before + 1] ?? 1) > 1;
+  return isInNext ? before + 1 : before;
+}
 
 /** What the value at a place is, and where: step 12, or a mean of 512 values up to step 511. */
 export function vertexText({ explained, curve }: Drawn, axis: Axis, place: number): string {
