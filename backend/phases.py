@@ -252,7 +252,10 @@ class Phases:
         except NotSignedIn:
             self._remember_sender(None)
             raise
-        self._remember_sender(self.caller.id)
+        finally:
+            # Also where the block failed afterwards, as a write can.
+            if self._caller is not None:
+                self._remember_sender(self._caller.id)
 
     def _remember_sender(self, user_id: str | None) -> None:
         """Remember who showed these credentials, for turns and for the connection; None: nobody."""

@@ -150,7 +150,7 @@ def _sections(metric: str) -> tuple[str, ...]:
 def _is_of_a_set(metric: str) -> bool:
     """Whether it is of a named set, not of a part of the run's own prompts."""
     n_parts = metric.count("/") + 1 - is_of_part(metric)
-    return metric.startswith("eval/") and n_parts > 2
+    return metric.startswith(("eval/", "baseline/")) and n_parts > 2
 
 
 def _of_a_set(metric: str) -> str:

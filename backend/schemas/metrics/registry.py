@@ -77,6 +77,7 @@ def measure_of(name: str) -> Metric | None:
 # Of metrics that say nothing else, by what their names begin with.
 _DEPENDS_ON: Mapping[str, frozenset[Aspect]] = {
     "eval": EVALUATED,
+    "baseline": EVALUATED | {"baseline"},
     "reward": EVALUATED,
     "kl": frozenset({"reference"}),
 }

@@ -95,8 +95,8 @@ class Policy:
     def reference_engine(self) -> Iterator[Engine]:
         """An engine that samples as the reference, with the same kernels and the same precision.
 
-        Its weights are loaded for this alone. The policy's engine lets go of what it holds
-        meanwhile, and needs the next `refresh_sampler`.
+        Its weights are loaded for this alone. The policy's engine is closed
+        meanwhile, which frees what vLLM holds, and needs the next `refresh_sampler`.
         """
         run, config = self._run, self._config
         self.engine.close()

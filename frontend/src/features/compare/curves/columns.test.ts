@@ -11,6 +11,7 @@ import { firstNames } from "../view";
 const metric: Metric = {
   ...{ name: "eval/reward", title: "Held-out reward", what: "", healthy: "", unit: "" },
   ...{ group: "Evaluation", is_key: true, is_evaluation: true, has_interval: true },
+  is_training: false,
 };
 const explain = explainer([metric, { ...metric, name: "loss", is_evaluation: false }]);
 
