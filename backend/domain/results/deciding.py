@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.domain.results.drafts import Given, score_of
+from backend.domain.results.given import Given
 from backend.domain.results.measurements import PromptSet, metric_on
 from backend.schemas.metrics.registry import title_of
 from backend.schemas.vocabulary import Method
@@ -40,7 +40,7 @@ def evaluated(given: Given, run_ids: Sequence[str]) -> list[Evaluated]:
 
 
 def _on(given: Given, prompts: PromptSet, run_ids: Sequence[str]) -> Evaluated | None:
-    measure = score_of(given.measures(prompts))
+    measure = given.score(prompts)
     if measure is None:
         return None
     measured = {run: given.measured.chosen.get((run, prompts)) for run in run_ids}

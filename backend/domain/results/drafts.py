@@ -6,13 +6,12 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from backend.domain.direction import direction_of
-from backend.domain.results.cells import Measured, Part
-from backend.domain.results.measurements import ITSELF, TEXT_MEASURES, Measurement, PromptSet
-from backend.domain.results.rows import Row
+from backend.domain.results.cells import Part
+from backend.domain.results.given import Given
+from backend.domain.results.measurements import ITSELF, TEXT_MEASURES, PromptSet
 from backend.domain.results.words import sampling_of
 from backend.domain.seeds.measures import measured_apart
 from backend.domain.verdict.gold import HELD_OUT, gold_metrics
@@ -66,89 +65,6 @@ class Draft:
     remarks: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Given:
-    """Everything that tables are made of. `labels`: what sets are called; `remarks`: by set.
-
-    `divided`: the snapshots that have held-out prompts beside those to be trained on.
-    """
-
-    rows: Sequence[Row]
-    measured: Measured
-    labels: Mapping[PromptSet, str]
-    remarks: Mapping[PromptSet, Sequence[str]]
-    missing: str = ""
-    commits: Sequence[str] = ()
-    divided: frozenset[str] = frozenset()
-
-    @cached_property
-    def sets(self) -> list[PromptSet]:
-        """All sets, the most telling first: unseen, those that chose, those that were trained on.
-
-        Of equals first those that measured most runs; last of all those that measured no group.
-        Without texts, which are `texts`.
-        """
-        return [one for one in self._ordered if not one.is_texts]
-
-    @cached_property
-    def texts(self) -> list[PromptSet]:
-        """The texts whose likelihood was measured, in the same order."""
-        return [one for one in self._ordered if one.is_texts]
-
-    @cached_property
-    def _ordered(self) -> list[PromptSet]:
-        return sorted(
-            self.labels,
-            key=lambda one: (
-                self.n_measured(one) == 0, self.is_trained(one), self.has_chosen(one),
-                -self.n_measured(one), self.labels[one],
-            ),
-        )  # fmt: skip
-
-    def n_measured(self, prompts: PromptSet) -> int:
-        """How many of the runs in groups were measured on a set."""
-        groups = (row for row in self.rows if row.is_group and not row.is_start)
-        runs = (one for row in groups for one in row.subjects)
-        return sum((one, prompts) in self.measured.chosen for one in runs)
-
-    @cached_property
-    def _trained_data(self) -> set[str]:
-        """The snapshots whose training side policies were trained on."""
-        runs = self.measured.runs.values()
-        configs = (one.config for one in runs if "estimator" in one.config)
-        return {str((config.get("prompts") or {}).get("id")) for config in configs}
-
-    @cached_property
-    def _taught_data(self) -> set[str]:
-        """The snapshots whose demonstrations runs were trained on."""
-        configs = (one.config for one in self.measured.runs.values())
-        return {str((config.get("demonstrations") or {}).get("id")) for config in configs}
-
-    def is_trained(self, prompts: PromptSet) -> bool:
-        """Whether a run was trained on prompts of this set, or on some of its texts."""
-        if prompts.is_texts:
-            return prompts.data in self._taught_data
-        return prompts.data in self._trained_data and prompts.split != "heldout"
-
-    def is_partly(self, prompts: PromptSet) -> bool:
-        """Whether held-out prompts are among the prompts of this set, beside those trained on."""
-        is_whole = prompts.split == "all" and prompts.data in self.divided
-        return is_whole and self.is_trained(prompts)
-
-    def has_chosen(self, prompts: PromptSet) -> bool:
-        """Whether a run kept its best checkpoint by prompts of this set."""
-        return prompts.data in self._trained_data and prompts.split == "heldout"
-
-    def measures(self, prompts: PromptSet) -> set[str]:
-        """What was measured on a set."""
-        found = (one for (_, at), one in self.measured.chosen.items() if at == prompts)
-        return {name for one in found for name in one.readings}
-
-    def one_of(self, prompts: PromptSet) -> Measurement:
-        """Any measurement on a set: all that count were sampled alike."""
-        return next(one for (_, at), one in self.measured.chosen.items() if at == prompts)
-
-
 def drafts_of(given: Given) -> list[Draft]:
     """All tables that may have data, in the order in which they are shown."""
     return [
@@ -161,7 +77,7 @@ def _scores(given: Given) -> Iterator[Draft]:
     """Table 1: score, length and score per token, on each set."""
     for prompts in given.sets:
         measures = given.measures(prompts)
-        score = score_of(measures)
+        score = given.score(prompts)
         if score is None or "length" not in measures:
             continue
         names = [score, *(one for one in ("length", "score_per_token") if one in measures)]
@@ -181,7 +97,7 @@ def _breakdowns(given: Given) -> Iterator[Draft]:
     """The tables of Knights and Knaves: accuracy by any key of the prompts' metadata."""
     for prompts in given.sets:
         measures = given.measures(prompts)
-        score = score_of(measures)
+        score = given.score(prompts)
         parts = [one for one in measures if score and one.startswith(f"{score}/")]
         keys = sorted({one.partition("/")[2].partition(".")[0] for one in parts})
         for key in keys:
@@ -233,7 +149,7 @@ def _sets(given: Given) -> Iterator[Draft]:
     """
     unseen = [one for one in given.sets if not given.is_trained(one) and not given.has_chosen(one)]
     sets = [one for one in unseen if given.n_measured(one)] or unseen
-    scored = [(one, score) for one in sets if (score := score_of(given.measures(one)))]
+    scored = [(one, score) for one in sets if (score := given.score(one))]
     common = "pass@1" if any(score == "pass@1" for _, score in scored) else "reward"
     kept = [one for one, score in scored if score == common]
     if len(kept) < 2:
@@ -387,11 +303,6 @@ def _with_mean(columns: Sequence[Column]) -> list[Column]:
 
 def _is_all_trained(column: Column) -> bool:
     return column.is_trained and not column.is_partly
-
-
-def score_of(measures: Iterable[str]) -> str | None:
-    """Return the measure to compare by: pass@1 if a term judges correctness, else the reward."""
-    return next((one for one in ("pass@1", "reward") if one in set(measures)), None)
 
 
 def _called(measure: str) -> str:

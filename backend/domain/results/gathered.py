@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from backend.domain.results.cells import Measured
-from backend.domain.results.drafts import Given
+from backend.domain.results.given import Given
 from backend.domain.results.measurements import (
     ITSELF,
     MeasuredRun,

@@ -7,7 +7,8 @@ import hashlib
 from collections.abc import Sequence
 
 from backend.domain.results.cells import column_of_cells
-from backend.domain.results.drafts import Column, Draft, Given, drafts_of
+from backend.domain.results.drafts import Column, Draft, drafts_of
+from backend.domain.results.given import Given
 from backend.domain.results.legend import legend_of
 from backend.domain.results.measurements import ITSELF, metric_on
 from backend.domain.results.rows import Row

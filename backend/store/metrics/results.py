@@ -11,8 +11,8 @@ from sqlalchemy import String, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
-from backend.domain.results.drafts import Given
 from backend.domain.results.gathered import KnownModel, Read, gathered
+from backend.domain.results.given import Given
 from backend.domain.results.measurements import MeasuredRun, key_of, sets_of
 from backend.domain.results.newest import is_read, of_one_evaluation
 from backend.domain.results.one_run import sets_measured

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backend.domain.results.drafts import Given
 from backend.domain.results.gathered import KnownModel, Read, gathered
+from backend.domain.results.given import Given
 from backend.domain.results.measurements import MeasuredRun
 from backend.domain.results.tables import results
 from backend.schemas.metrics.results import ResultsAnswer, ResultsTable

@@ -42,6 +42,22 @@ def test_the_reward_decides_where_no_term_says_what_is_right() -> None:
     assert found == Evaluated("eval/reward", "Reward", "test", {"a": 1.5, "b": 0.5})
 
 
+def test_a_threshold_of_a_learned_reward_says_nothing_of_what_is_right() -> None:
+    """By the default `pass_reward` a response passes from a score of 1 on, whatever that is worth;
+    a term that judges beside it, or a threshold of rules, is another matter.
+    """
+    learned = {"kind": "model", "model": {"id": "model_rm"}}
+    watched = {"kind": "math", "weight": 0.0}
+
+    found = decided(*both(10, (0.4, 0.6), reward={"terms": [learned, watched]}))
+    assert found is not None
+    assert (found.metric, found.values) == ("eval/reward", {"a": 9.0, "b": 9.0})
+    for term in ({"kind": "math"}, {"kind": "regex", "pattern": "a"}):
+        found = decided(*both(10, (0.4, 0.6), reward={"terms": [learned, term]}))
+        assert found is not None
+        assert found.metric == "eval/pass@1"
+
+
 def test_a_model_that_was_not_evaluated_leaves_it_open() -> None:
     assert decided(both(10, (0.4, 0.6))[0]) is None
 

@@ -584,6 +584,21 @@ def test_what_runs_measured_themselves_counts_where_nothing_else_did() -> None:
     assert table.missing == "Not measured: `sft`."
 
 
+def test_a_learned_reward_is_compared_as_a_reward_on_each_set() -> None:
+    """Its share above a threshold is only in the table of pass@k, for those who asked for it."""
+    reward = {"terms": [{"kind": "model", "model": {"id": "model_rm"}}]}
+    values = spread("eval/reward", 1.2) | {"eval/pass@1": 0.5, "eval/length": 9.0}
+    values |= {name.replace("eval/", "eval/ood/"): one for name, one in values.items()}
+    values |= {"eval/reward/level.1": 1.3, "eval/pass@1/level.1": 0.6}
+    more = {"evaluation_sets": [named("ood")], "breakdown": ["level"], "reward": reward}
+
+    answer = answer_of([policy("g", 0)], [evaluation(10, "model_g", values, **more)])
+
+    assert [one.name for one in table_of(answer, "score/test").columns] == ["Reward", "Length"]
+    assert table_of(answer, "breakdown/test/level").name == "Reward by level"
+    assert table_of(answer, "sets").name == "Reward by set"
+
+
 TEXTS = {"texts": {"id": "snapshot_texts"}}
 
 

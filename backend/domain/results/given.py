@@ -1,0 +1,115 @@
+"""Everything that tables of results are made of: rows, and what was measured of each on each set.
+
+Made by `gathered`, read by `drafts` and `deciding`; pure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from backend.domain.results.cells import Measured
+from backend.domain.results.measurements import Measurement, PromptSet
+from backend.domain.results.rows import Row
+from backend.schemas.rewards import LEARNED_TERMS
+
+
+@dataclass(frozen=True)
+class Given:
+    """Everything that tables are made of. `labels`: what sets are called; `remarks`: by set.
+
+    `divided`: the snapshots that have held-out prompts beside those to be trained on.
+    """
+
+    rows: Sequence[Row]
+    measured: Measured
+    labels: Mapping[PromptSet, str]
+    remarks: Mapping[PromptSet, Sequence[str]]
+    missing: str = ""
+    commits: Sequence[str] = ()
+    divided: frozenset[str] = frozenset()
+
+    @cached_property
+    def sets(self) -> list[PromptSet]:
+        """All sets, the most telling first: unseen, those that chose, those that were trained on.
+
+        Of equals first those that measured most runs; last of all those that measured no group.
+        Without texts, which are `texts`.
+        """
+        return [one for one in self._ordered if not one.is_texts]
+
+    @cached_property
+    def texts(self) -> list[PromptSet]:
+        """The texts whose likelihood was measured, in the same order."""
+        return [one for one in self._ordered if one.is_texts]
+
+    @cached_property
+    def _ordered(self) -> list[PromptSet]:
+        return sorted(
+            self.labels,
+            key=lambda one: (
+                self.n_measured(one) == 0, self.is_trained(one), self.has_chosen(one),
+                -self.n_measured(one), self.labels[one],
+            ),
+        )  # fmt: skip
+
+    def n_measured(self, prompts: PromptSet) -> int:
+        """How many of the runs in groups were measured on a set."""
+        groups = (row for row in self.rows if row.is_group and not row.is_start)
+        runs = (one for row in groups for one in row.subjects)
+        return sum((one, prompts) in self.measured.chosen for one in runs)
+
+    @cached_property
+    def _trained_data(self) -> set[str]:
+        """The snapshots whose training side policies were trained on."""
+        runs = self.measured.runs.values()
+        configs = (one.config for one in runs if "estimator" in one.config)
+        return {str((config.get("prompts") or {}).get("id")) for config in configs}
+
+    @cached_property
+    def _taught_data(self) -> set[str]:
+        """The snapshots whose demonstrations runs were trained on."""
+        configs = (one.config for one in self.measured.runs.values())
+        return {str((config.get("demonstrations") or {}).get("id")) for config in configs}
+
+    def is_trained(self, prompts: PromptSet) -> bool:
+        """Whether a run was trained on prompts of this set, or on some of its texts."""
+        if prompts.is_texts:
+            return prompts.data in self._taught_data
+        return prompts.data in self._trained_data and prompts.split != "heldout"
+
+    def is_partly(self, prompts: PromptSet) -> bool:
+        """Whether held-out prompts are among the prompts of this set, beside those trained on."""
+        is_whole = prompts.split == "all" and prompts.data in self.divided
+        return is_whole and self.is_trained(prompts)
+
+    def has_chosen(self, prompts: PromptSet) -> bool:
+        """Whether a run kept its best checkpoint by prompts of this set."""
+        return prompts.data in self._trained_data and prompts.split == "heldout"
+
+    def measures(self, prompts: PromptSet) -> set[str]:
+        """What was measured on a set."""
+        found = (one for (_, at), one in self.measured.chosen.items() if at == prompts)
+        return {name for one in found for name in one.readings}
+
+    def score(self, prompts: PromptSet) -> str | None:
+        """The measure of a set to compare by: pass@1 if a term judges correctness, else the reward.
+
+        Where trained models give all of the reward, a response passes by `pass_reward` alone, which
+        is no correctness.
+        """
+        measures = self.measures(prompts)
+        by = ("pass@1", "reward")
+        if by[0] in measures and _is_all_learned(self.one_of(prompts)):
+            by = ("reward", "pass@1")
+        return next((one for one in by if one in measures), None)
+
+    def one_of(self, prompts: PromptSet) -> Measurement:
+        """Any measurement on a set: all that count were sampled alike."""
+        return next(one for (_, at), one in self.measured.chosen.items() if at == prompts)
+
+
+def _is_all_learned(measurement: Measurement) -> bool:
+    """Whether trained models give every term of the reward that has a weight."""
+    terms = (measurement.sampling.get("reward") or {}).get("terms") or []
+    summed = [term for term in terms if term.get("weight", 1.0)]
+    return bool(summed) and all(term.get("kind") in LEARNED_TERMS for term in summed)
