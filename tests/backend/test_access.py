@@ -36,7 +36,7 @@ from tests.backend.conftest import Service
 from tests.backend.test_loop import Client, comparison, upload
 
 ANY_ID = re.compile(r"\b[a-z]+_(?:[0-9a-z]{20}|(?:id_)?nothing)\b")
-OF_A_REQUEST = {"x-request-id", "content-length"}
+OF_A_REQUEST = {"x-request-id", "content-length", "date"}
 NewUser = Callable[..., tuple[TestClient, dict[str, Any]]]
 HOLDERS = {
     None: set(Role),
@@ -45,7 +45,7 @@ HOLDERS = {
     Role.ANNOTATOR: {Role.ADMIN, Role.RESEARCHER, Role.ANNOTATOR},
     Role.VIEWER: {Role.ADMIN, Role.RESEARCHER, Role.VIEWER},
 }
-# Their answers have no end; runs/test_stream.py and test_waiting_annotators.py follow them.
+# Their answers have no end; runs/test_stream.py asks for them as every role.
 STREAMS = {"stream_run", "stream_runs", "stream_work"}
 # They name runs, all of which have to be seen.
 OF_SEVERAL_RUNS = {"read_metrics", "list_verdicts", "compare_runs", "read_group_curves",

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import httpx
@@ -15,9 +15,11 @@ from sqlalchemy import delete
 
 from backend import stream
 from backend.api.stream import MOST_STREAMS
+from backend.domain.operations import OPERATIONS, Of
 from backend.pressure.open_streams import PING_S
 from backend.pressure.permissions import FRESH_S
 from backend.schemas.run_directory.events import MetricLine
+from backend.schemas.vocabulary import Role
 from backend.store.db import MOST_CONNECTIONS, Database
 from backend.store.metrics import points
 from backend.store.runs import events as run_events
@@ -26,6 +28,7 @@ from backend.store.runs.runs import NewRun
 from backend.store.tables.people import Membership
 from backend.stream import Streams
 from tests.backend.runs.conftest import AT, Seed
+from tests.backend.test_access import HOLDERS, STREAMS, shown_of
 from tests.loops import in_a_loop
 from tests.processes import wait_until
 from tests.served import Server
@@ -199,6 +202,54 @@ def test_a_stream_asks_for_permission(server: Server) -> None:
     assert server.client.get("/stream?runs=").status_code == 422
 
 
+def test_each_role_follows_in_its_project_what_the_table_says_and_nothing_else(
+    server: Server, database: Database, seed: Seed
+) -> None:
+    """As tests/backend/test_access.py asks for everything whose answer has an end."""
+    foreign = server.client.post("/projects", json={"name": "foreign"}).json()["id"]
+    own_run, other_run = a_run(database, seed), a_run(database, replace(seed, project=foreign))
+    run_ids = (own_run, other_run, f"{other_run[:-4]}2222")
+    projects = (seed.project, foreign, f"{foreign[:-4]}2222")
+    addresses = {
+        "stream_run": [f"/runs/{one}/stream" for one in run_ids],
+        "stream_runs": [f"/stream?runs={one}" for one in run_ids],
+        "stream_work": [f"/projects/{one}/annotation/stream" for one in projects],
+    }
+    assert set(addresses) == STREAMS
+    wrong = []
+    with ExitStack() as clients:
+        for role in Role:
+            client = server.client
+            if role is not Role.ADMIN:
+                client = clients.enter_context(person(server, seed, role, role))
+            for name, paths in addresses.items():
+                may = role in HOLDERS[OPERATIONS[name].role]
+                # Without a project in the address, the role is looked at first.
+                unseen = 403 if OPERATIONS[name].of is Of.ANYWHERE and not may else 404
+                own, theirs, nothing = (opened(client, path) for path in paths)
+                statuses = [one.status_code for one in (own, theirs, nothing)]
+                foreign_status = 200 if role is Role.ADMIN else unseen
+                if statuses != [200 if may else 403, foreign_status, unseen]:
+                    wrong.append((name, role, statuses))
+                if role is not Role.ADMIN:
+                    assert shown_of(theirs) == shown_of(nothing), (name, role)
+        stranger = httpx.Client(
+            base_url=server.client.base_url, headers={"Authorization": "Bearer x"}
+        )
+        clients.enter_context(stranger)
+        for path in (path for paths in addresses.values() for path in paths):
+            assert opened(stranger, path).status_code == 401
+    assert wrong == []
+
+
+def opened(client: httpx.Client, path: str) -> httpx.Response:
+    """The answer to whoever opens a stream and leaves at once; whole if it is a refusal."""
+    with client.stream("GET", path) as answer:
+        if answer.status_code != 200:
+            answer.read()
+        return answer
+
+
 @pytest.mark.serial
 @pytest.mark.parametrize(
     "how", ["revoked key", "lost membership", "signed out", "sessions ended", "new password"]
@@ -265,9 +316,9 @@ def test_open_streams_hold_no_session_and_all_hear_the_same(
         assert {(data["seq"], data["state"]) for data in told} == {(2, "paused")}
 
 
-def person(server: Server, seed: Seed, name: str) -> httpx.Client:
+def person(server: Server, seed: Seed, name: str, role: Role = Role.VIEWER) -> httpx.Client:
     """A client with a key of its own person."""
-    body = {"name": name, "role": "viewer", "project_ids": [seed.project]}
+    body = {"name": name, "role": role, "project_ids": [seed.project]}
     user = server.client.post("/users", json=body).raise_for_status().json()
     key = server.client.post(f"/users/{user['id']}/keys", json={"name": "test"}).json()["key"]
     limits = httpx.Limits(max_connections=None)
