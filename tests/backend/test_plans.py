@@ -179,8 +179,11 @@ def look_at_rankings(session: Session) -> None:
     last = select(func.max(Comparison.number)).scalar_subquery()
     other = update(Comparison).where(Comparison.number == last)
     session.execute(other.values(prompt_id=one.prompt_id))
-    found = prompt_rankings.of_prompt(session, PROJECT, one.prompt_id, viewer="u", sees_names=True)
+    of_prompt = prompt_rankings.Asked(PROJECT, prompt_id=one.prompt_id)
+    found = prompt_rankings.of(session, of_prompt, viewer="u", sees_names=True)
     assert [len(each.judgments) for each in found.items] == [0, 1]
+    alone = prompt_rankings.Asked(PROJECT, comparison_id=one.id)
+    assert prompt_rankings.of(session, alone, viewer="u", sees_names=True).items == found.items[1:]
 
 
 def judge_versus(session: Session) -> None:

@@ -96,13 +96,13 @@ def test_the_headline_and_the_rows_are_those_of_the_api(
     expect(worst.locator("tbody tr")).to_have_count(len(answer["disputes"]))
     first = answer["disputes"][0]
     worst.get_by_role("button", name=first["prompt"], exact=True).press("Enter")
-    path = f"/projects/{project}/rankings?comparison_id={first['comparison_id']}"
-    (ranked,) = workshop.get(path)["items"]
+    asked = {"comparison_id": first["comparison_id"]}
+    (compared,) = workshop.get(f"/projects/{project}/rankings", **asked)["items"]
     opened = worst.locator(".ranked-comparison")
-    expect(opened.locator("ul > li")).to_have_count(len(ranked["responses"]))
-    for response in ranked["responses"]:
+    expect(opened.locator("ul > li")).to_have_count(len(compared["responses"]))
+    for response in compared["responses"]:
         expect(opened).to_contain_text(response["content"])
-    for given in ranked["judgments"]:
+    for given in compared["judgments"]:
         expect(opened.locator("dl")).to_contain_text(given["by"])
 
     table = page.locator("section", has_text="The agreement of an annotator is with")
