@@ -161,6 +161,8 @@ def answers(api: TestClient, ids: Mapping[str, str], live: str) -> dict[str, str
         }
         if path.endswith("/metrics"):
             asked = told
+        if path.endswith("/rankings"):
+            asked = {"prompt_id": told["prompt_id"]}
         if path.endswith("/runs"):
             asked = {"state": "succeeded"}
         # A run that samples leaves answers, and people compare two of these.
