@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -50,6 +51,12 @@ def show(page: Page, config: dict[str, Any]) -> None:
     page.get_by_role("button", name="JSON", exact=True).click()
     page.get_by_label("Keys that are missing here take their default").fill(json.dumps(config))
     page.get_by_role("button", name="Form", exact=True).click()
+
+
+def run_of(page: Page, workshop: Workshop) -> dict[str, Any]:
+    """The run whose page is open."""
+    found: dict[str, Any] = workshop.get(f"/runs/{urlsplit(page.url).path.rpartition('/')[2]}")
+    return found
 
 
 def test_what_cannot_work_is_said_at_its_field(
@@ -126,7 +133,7 @@ def test_an_evaluation_set_is_added_by_the_form(
     page.get_by_role("button", name="Start the run").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("evaluate")
 
-    (run,) = workshop.get("/runs", project_id=project)["items"]
+    run = run_of(page, workshop)
     (added,) = run["config"]["evaluation_sets"]
     assert added["prompts"]["id"] == config["prompts"]["id"]
     assert (added["name"], added["samples_per_prompt"]) == ("ood", 4)
@@ -150,7 +157,7 @@ def test_a_policy_is_compared_with_its_reference_by_the_form(
     page.get_by_role("button", name="Start the run").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("reinforce-pp")
 
-    (run,) = workshop.get("/runs", project_id=project)["items"]
+    run = run_of(page, workshop)
     assert run["config"]["compare_with_reference"] is True
     assert "texts" not in run["config"]
     workshop.cancel_live_runs()
