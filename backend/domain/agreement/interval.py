@@ -8,9 +8,9 @@ of the estimate with the weight of each cluster (the infinitesimal jackknife; Ef
 Jackknife, the Bootstrap and Other Resampling Plans, chapter 6). It has no noise and no seed.
 
 The ends are those of Wilson's interval with as many observations as give this variance. Simulated
-at 100 comparisons (tests/benchmarks/agreement_proof.py), they cover the truth in 93 to 97 of 100
-cases everywhere. The percentile, BCa and studentised bootstrap do, too, until annotators agree on
-almost everything: at an agreement of 0.95 on pairs they cover it in 90 to 92 cases, and where
+at 100 comparisons (tests/benchmarks/agreement_proof.py), they covered the truth in 93 to 97 of 100
+cases everywhere. The percentile, BCa and studentised bootstrap did, too, until annotators agreed on
+almost everything: at an agreement of 0.95 on pairs they covered it in 90 to 92 cases, and where
 nobody disagreed in the sample they end in a point.
 """
 
