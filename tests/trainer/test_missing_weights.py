@@ -1,7 +1,7 @@
 """A model starts from its files alone: a weight that they lack is never made up."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -185,9 +185,43 @@ def test_a_gguf_file_is_whole(tmp_path: Path, dropped: str | None) -> None:
     assert raised.value.advice == "Download or convert the file again."
 
 
-def gguf_llama(path: Path, dropped: str | None) -> Path:
-    """One layer of a Llama without a head of its own."""
+@pytest.mark.parametrize(
+    ("scaling", "factors", "said"),
+    [
+        (None, {}, None),
+        ("none", {"rope_freqs.weight": 1.0}, None),
+        ("yarn", {}, "yarn"),
+        ("longrope", {"rope_factors_long.weight": 4.0}, "longrope"),
+        (None, {"rope_factors_short.weight": 1.0, "rope_factors_long.weight": 4.0},
+         "rope_factors_long.weight"),
+        (None, {"rope_freqs.weight": 8.0}, "rope_freqs.weight"),
+    ],
+)  # fmt: skip
+def test_a_gguf_file_whose_angles_would_be_lost_is_refused(
+    tmp_path: Path, scaling: str | None, factors: dict[str, float], said: str | None
+) -> None:
+    """Without LongRoPE, YaRN or the factors of Llama 3.1 it would be another model."""
+    path = gguf_llama(tmp_path / "tiny.gguf", None, scaling=scaling, factors=factors)
+    if said is None:
+        load(path)
+        return
+    with pytest.raises(MissingModel, match=rf"scales the angles of its positions \({said}\)"):
+        load(path)
+
+
+def gguf_llama(
+    path: Path,
+    dropped: str | None,
+    *,
+    scaling: str | None = None,
+    factors: Mapping[str, float] | None = None,
+) -> Path:
+    """One layer of a Llama without a head of its own; `factors` of its angles, as tensors."""
     writer = GGUFWriter(path, "llama")
+    if scaling is not None:
+        writer.add_string("llama.rope.scaling.type", scaling)
+    for name, factor in (factors or {}).items():
+        writer.add_tensor(name, np.full(4, factor, np.float32))
     writer.add_context_length(64)
     writer.add_embedding_length(16)
     writer.add_block_count(1)

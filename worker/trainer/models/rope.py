@@ -9,10 +9,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gguf import GGUFReader
 from transformers import PreTrainedConfig
 
 _PARAMETERS = "rope_parameters"
 _APART = ("rope_theta", "partial_rotary_factor")
+# Of a GGUF file: what each angle is divided by, as in Llama 3.1 and with LongRoPE.
+_GGUF_FACTORS = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")
 
 
 def write_for_older_readers(folder: Path) -> None:
@@ -44,6 +47,16 @@ def length_of_change(config: PreTrainedConfig) -> int | None:
         if one.get("rope_type") == "longrope"
     ]
     return min(lengths, default=None)
+
+
+def scaling_of(header: GGUFReader) -> str | None:
+    """How a GGUF file scales the angles of its positions, as its header calls it; None: not."""
+    architecture = header.get_field("general.architecture")
+    said = architecture and header.get_field(f"{architecture.contents()}.rope.scaling.type")
+    if said is not None and (kind := str(said.contents())) != "none":
+        return kind[:80]
+    factors = (one for one in header.tensors if one.name in _GGUF_FACTORS)
+    return next((one.name for one in factors if (one.data != 1).any()), None)
 
 
 def _is_flat(parameters: Any) -> bool:

@@ -9,31 +9,39 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gguf import GGUFReader
 from transformers.utils import cached_file
 
 from backend.schemas.model_folder import pointers, weight_index
 from backend.schemas.references import Reference
 from worker.trainer.errors import MissingModel
+from worker.trainer.models import rope
 from worker.trainer.models.files import unloadable
 
 _CONFIG = "config.json"
 _SMALL = 32 << 20
 
 
-def check(reference: Reference, name: str, *, is_gguf: bool) -> None:
+def check(reference: Reference, name: str, *, gguf_file: object) -> None:
     """Raise MissingModel if weights would be read from other files than those of the model.
 
-    Also if they are quantized, but for GGUF files, whose numbers are plain once they are loaded.
+    Also if they are quantized, but for GGUF files, whose numbers are plain once they are loaded;
+    and for a GGUF file with angles that would be lost.
     """
     try:
-        has_adapter = _content(name, pointers.ADAPTER) is not None
-        if not is_gguf:
+        _refuse_adapters(name)
+        if gguf_file is None:
             _check_files(reference, name)
+        else:
+            _refuse_scaled_angles(Path(name) / str(gguf_file))
     except MissingModel:
         raise
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, IndexError, KeyError, RecursionError) as error:
         raise unloadable(reference, error) from error
-    if has_adapter:
+
+
+def _refuse_adapters(name: str) -> None:
+    if _content(name, pointers.ADAPTER) is not None:
         raise MissingModel(
             f"model: {name} has an {pointers.ADAPTER}; expected a whole model without adapters",
             "Merge the adapters into the model (merge_and_unload of peft does) and save it in a "
@@ -66,6 +74,20 @@ def _refuse_quantized(name: str, config: Any) -> None:
             f"model: {name} is quantized ({str(method)[:80]}), and its weights cannot be trained "
             "or saved as they are",
             "Give the model as it was before it was quantized, or a GGUF file.",
+        )
+
+
+def _refuse_scaled_angles(file: Path) -> None:
+    """Raise MissingModel if a GGUF file scales the angles of its positions, such as by LongRoPE.
+
+    Transformers reads the base of the angles alone: the run would train and save another model.
+    """
+    scaling = rope.scaling_of(GGUFReader(file))
+    if scaling is not None:
+        raise MissingModel(
+            f"model: {file} scales the angles of its positions ({scaling}), which cannot be read "
+            "from a GGUF file: without it, it would be another model",
+            "Give the folder with config.json and *.safetensors that the file was made from.",
         )
 
 

@@ -36,7 +36,7 @@ def load(
     Raises MissingModel if the model cannot be loaded, or a weight is missing or of another shape.
     """
     name, options = locate(reference)
-    sources.check(reference, name, is_gguf="gguf_file" in options)
+    sources.check(reference, name, gguf_file=options.get("gguf_file"))
     try:
         model, told = kind.from_pretrained(
             name,
