@@ -7,7 +7,7 @@ the console fails the test that opened it.
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
+from playwright.sync_api import Error as PlaywrightError
 
 from tests import processes
 from tests.e2e.workshop import Workshop
@@ -46,6 +47,26 @@ OpenPage = Callable[..., Page]
 # Milliseconds; on a busy machine a page may take long to draw what it was told.
 PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Function, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Says of a failed test what its pages showed: what is rare is seen once."""
+    report = yield
+    if call.when == "call" and report.failed:
+        for page in getattr(item.funcargs.get("open_page"), "pages", []):
+            report.sections.append((f"the page {page.url}", shown(page)))
+    return report
+
+
+def shown(page: Page) -> str:
+    """What the page showed, as a screen reader tells it."""
+    try:
+        return page.locator("body").aria_snapshot(timeout=10_000)
+    except PlaywrightError as error:
+        return str(error)
 
 
 @pytest.fixture(scope="session")
@@ -122,6 +143,7 @@ def signed_in(browser: Browser, workshop: Workshop) -> StorageState:
 def open_page(browser: Browser, workshop: Workshop, signed_in: StorageState) -> Iterator[OpenPage]:
     """Opens an address in a fresh signed-in window; its theme, size and touch may be given."""
     contexts = []
+    pages: list[Page] = []
     complaints: list[str] = []
     forgotten: list[str] = []
 
@@ -147,11 +169,13 @@ def open_page(browser: Browser, workshop: Workshop, signed_in: StorageState) -> 
         )
         contexts.append(context)
         page = context.new_page()
+        pages.append(page)
         page.on("console", complain)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(path)
         return page
 
+    open_one.pages = pages  # type: ignore[attr-defined]
     open_one.complaints = complaints  # type: ignore[attr-defined]
     open_one.forgotten = forgotten  # type: ignore[attr-defined]
     yield open_one

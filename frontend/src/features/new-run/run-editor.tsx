@@ -346,7 +346,6 @@ function StartPanel(props: {
         />
       }
     >
-      {launch.error !== null && leavesRefusalOpen(problems) && <Failure error={launch.error} />}
       <button
         type="button"
         className={isReady ? "btn primary start" : "btn start"}
@@ -355,6 +354,7 @@ function StartPanel(props: {
       >
         <Icon name="play" /> {launch.isPending ? "Starting…" : "Start the run"}
       </button>
+      {launch.error !== null && leavesRefusalOpen(problems) && <Failure error={launch.error} />}
     </Summary>
   );
 }

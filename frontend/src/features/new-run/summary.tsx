@@ -1,4 +1,9 @@
-/** Beside the form: the name, what is still wrong, what differs from the start, and Start. */
+/**
+ * Beside the form: the name, Start, what is still wrong and what differs from the start.
+ *
+ * Start stands above all that comes and goes with the service's answers: a button that moves between
+ * the press and the release of the mouse is not clicked.
+ */
 import { useId, type ReactNode } from "react";
 
 import type { ConfigProblem, Json } from "@/api/types";
@@ -40,8 +45,8 @@ export function Summary(props: {
         />
       </div>
       {props.labels}
-      <Problems {...props} />
       {props.children}
+      <Problems {...props} />
       <Differences list={props.differences} startName={props.startName} />
     </aside>
   );
