@@ -18,9 +18,14 @@ def shared(make: Make, levels: Sequence[int], n_together: int) -> dict[int, list
     made: dict[int, list[Problem]] = {}
     while rest := [level for level in levels if level not in made]:
         wanted = _shares(n_together - sum(map(len, made.values())), rest)
-        found = {level: _at_most(make, level, n) for level, n in wanted.items()}
-        short = {level: some for level, some in found.items() if len(some) < wanted[level]}
-        made |= short or found
+        found: dict[int, list[Problem]] = {}
+        for level, n in wanted.items():
+            found[level] = _at_most(make, level, n)
+            if len(found[level]) < n:
+                # The others have larger shares than these, so nothing is made in vain.
+                found = {level: found[level]}
+                break
+        made |= found
     return {level: made[level] for level in levels}
 
 

@@ -33,3 +33,17 @@ def test_the_others_share_what_a_level_lacks() -> None:
 
 def test_where_all_have_fewer_all_is_given() -> None:
     assert counts([1, 2, 0], 30) == [1, 2, 0]
+
+
+def test_a_level_that_lacks_some_is_found_before_the_next_is_made() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def make(level: int, n: int) -> list[Problem]:
+        asked.append((level, n))
+        if level == 0 and n > 1:
+            raise TooMany(1, n, "train")
+        return [Problem(f"{level} {number}", "") for number in range(n)]
+
+    shared(make, [0, 1, 2], 9)
+
+    assert asked == [(0, 3), (0, 1), (1, 4), (2, 4)]
