@@ -12,7 +12,10 @@ import pytest
 from worker.trainer.rewards.grading.pool import Pool
 
 FUNCTIONS = """
-import os, time
+import os, sys, time
+
+def loaded(name, *known):
+    return name in sys.modules
 
 def double(text, *known):
     return {"score": 2.0 * len(text), "passed": True}
@@ -75,6 +78,15 @@ def test_whatever_happens_to_one_question_the_others_are_answered(pool: Pool) ->
     assert found[4].why == "it takes too long"
     # The limit is of computing, not of waiting.
     assert (found[5].value, found[6].value) == (1.0, 3.0)
+
+
+def test_computer_algebra_is_loaded_for_who_asks_for_it(pool: Pool) -> None:
+    loaded = [("own:loaded", "sympy")] * 2
+
+    assert [one.value for one in pool.ask("call", loaded)] == [False, False]
+    same = [one.value["same"] for one in pool.ask("equivalent", [("x+1", "1+x", 0.0)] * 4)]
+    assert same == [True] * 4
+    assert [one.value for one in pool.ask("call", loaded)] == [True, True]
 
 
 def test_a_process_that_was_killed_from_outside_is_replaced(pool: Pool) -> None:

@@ -1,8 +1,8 @@
 """Answer the questions of `pool`, one JSON object a line, each within a limit.
 
-    python child.py
+    python child.py [algebra]
 
-This process imports what a question needs once and answers nothing: a fork of it does. The kernel
+This process loads computer algebra, if asked to, and answers nothing: a fork of it does. The kernel
 kills the fork that computes for too long on one question, wherever it is, and another takes over.
 Knows nothing else of Podium and loads no torch.
 """
@@ -44,7 +44,8 @@ def main() -> None:
     # Who wants the trainer to stop means a safe point; the questions end with the trainer.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warm()
+    if "algebra" in sys.argv[1:]:
+        warm()
     while (fault := _fork(answers)) is not None:
         say(answers, fault)
 

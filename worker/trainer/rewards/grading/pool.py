@@ -28,6 +28,8 @@ SILENCE_S = 60.0
 # For a process to find that there are no more questions.
 END_S = 10.0
 MOST_PROCESSES = 4
+# What needs computer algebra, which takes longer to load than the limit allows on a slow machine.
+_WITH_ALGEBRA = {"equivalent"}
 _CHILD = Path(__file__).with_name("child.py")
 
 
@@ -67,7 +69,7 @@ class Pool:
         question = {"ask": name, "arguments": list(arguments), "limit_s": self._limit_s}
         child = self._free.get()
         try:
-            return child.answer(json.dumps(question))
+            return child.answer(json.dumps(question), algebra=name in _WITH_ALGEBRA)
         finally:
             self._free.put(child)
 
@@ -91,8 +93,12 @@ class _Child:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._has_algebra = False
 
-    def answer(self, question: str) -> Found:
+    def answer(self, question: str, *, algebra: bool) -> Found:
+        if algebra and not self._has_algebra:
+            self.end()
+            self._has_algebra = True
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -109,7 +115,7 @@ class _Child:
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(_CHILD)],
+            [sys.executable, "-P", str(_CHILD), *(["algebra"] if self._has_algebra else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
