@@ -93,3 +93,24 @@ def test_adapters_are_added_to_the_starting_weights_in_fp32(tmp_path: Path) -> N
     expected = before.self_attn.q_proj.weight + 0.5
     assert torch.allclose(after.self_attn.q_proj.weight, expected, atol=1e-6)
     assert torch.equal(after.mlp.up_proj.weight, before.mlp.up_proj.weight)
+
+
+@pytest.mark.parametrize("targets", ["attention", "linear"])
+def test_with_its_adapters_off_a_model_is_the_one_it_was(targets: str, tmp_path: Path) -> None:
+    start = Reference(path=str(make_tiny_model(tmp_path / "tiny")))
+    base = loading.load_causal_lm(start, dtype=torch.float32, device=CPU).eval()
+    ids = torch.arange(12).reshape(2, 6)
+    with torch.no_grad():
+        plain = base(ids).logits
+        adapted = adapters.add_lora(base, Lora.model_validate({"r": 2, "targets": targets}), seed=0)
+        for parameter in adapters.trainable(adapted).values():
+            parameter.fill_(0.1)
+        trained = adapted(ids).logits
+        names = set(adapters.trainable(adapted))
+
+        with adapters.switched_off(adapted):
+            assert torch.equal(adapted(ids).logits, plain)
+
+        assert torch.equal(adapted(ids).logits, trained)
+    assert not torch.allclose(trained, plain)
+    assert set(adapters.trainable(adapted)) == names

@@ -115,5 +115,5 @@ class Policy:
                 yield self._reference
                 return
             assert isinstance(self.trained, PeftModel)  # otherwise one is loaded before
-            with self.trained.disable_adapter():
+            with adapters.switched_off(self.causal):
                 yield self.causal
