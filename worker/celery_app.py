@@ -4,13 +4,13 @@ Started by `celery --app worker.celery_app worker`; everything else it needs is 
 every way of starting it gives the same worker. It imports no torch: the trainer is another program.
 """
 
-import gc
 import logging
 import os
 from typing import Any
 
-# What imports make stays to the end: looking through it for garbage costs a tenth of the start.
-gc.disable()
+from backend.machine import garbage
+
+garbage.begin_loading()
 
 from celery import Celery, signals
 from celery.apps.worker import Worker
@@ -117,6 +117,4 @@ def _settings() -> Settings:
 
 app = make_app(_settings())
 
-# Else all of it would be looked through right now.
-gc.freeze()
-gc.enable()
+garbage.end_loading()

@@ -18,8 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# What imports make stays to the end: looking through it for garbage costs a tenth of the start.
-gc.disable()
+from backend.machine import garbage
+
+garbage.begin_loading()
 
 from backend.errors import ServiceError, error_message
 from backend.jobs.kinds import KINDS
@@ -28,9 +29,7 @@ from backend.jobs.work import JSON, Cancelled, Work
 from backend.settings import Settings
 from backend.store.db import MOST_OF_A_CHILD, Database, service_errors
 
-# Else all of it would be looked through right now.
-gc.freeze()
-gc.enable()
+garbage.end_loading()
 
 log = logging.getLogger("podium.jobs")
 

@@ -11,8 +11,9 @@ import os
 import socket
 import sys
 
-# What imports make stays to the end: looking through it for garbage costs a tenth of the start.
-gc.disable()
+from backend.machine import garbage
+
+garbage.begin_loading()
 
 import psutil
 
@@ -36,9 +37,7 @@ from backend.settings import UMASK, Settings
 from backend.store.db import Database, service_errors
 from backend.traces import json_log
 
-# Else all of it would be looked through right now.
-gc.freeze()
-gc.enable()
+garbage.end_loading()
 
 log = logging.getLogger("podium.reading")
 

@@ -13,8 +13,9 @@ import socket
 import sys
 from typing import Any
 
-# What imports make stays to the end: looking through it for garbage costs a sixth of the start.
-gc.disable()
+from backend.machine import garbage
+
+garbage.begin_loading()
 
 import uvicorn
 from pydantic import ValidationError
@@ -28,9 +29,7 @@ from backend.reading.reader import Reader
 from backend.settings import UMASK, Settings, wrong_settings
 from backend.traces import json_log
 
-# Else all of it would be looked through right now.
-gc.freeze()
-gc.enable()
+garbage.end_loading()
 
 # Slow answers must not hold up the end for longer.
 GRACEFUL_SHUTDOWN_S = 5

@@ -114,6 +114,7 @@ def test_every_module_beside_the_trainer_is_kept_free_of_torch() -> None:
 # What the trainer shares with the service, as docs/architecture.md says it.
 KNOWN_TO_THE_TRAINER = {
     "backend.machine.disk_errors",
+    "backend.machine.garbage",
     *(
         f"backend.schemas.{name}"
         for name in (

@@ -22,8 +22,9 @@ os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
-# What imports make stays to the end: looking through it for garbage costs an eighth of the start.
-gc.disable()
+from backend.machine import garbage
+
+garbage.begin_loading()
 
 import torch
 import transformers
@@ -44,9 +45,7 @@ from worker.trainer.errors import (
 )
 from worker.trainer.run import Run, StopWish, attempt_number, open_run
 
-# Else all of it would be looked through right now.
-gc.freeze()
-gc.enable()
+garbage.end_loading()
 
 # What torch says of memory that it did not get where it raises a bare RuntimeError: its allocator
 # on CPUs, CUDA itself, and cuBLAS and cuDNN.
