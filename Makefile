@@ -19,9 +19,9 @@ WHEEL_NODE = $(eval WHEEL_NODE := $$(shell \
 NPM = $(if $(WHEEL_NODE),PATH="$(CURDIR)/$(BIN):$$PATH" )npm --prefix frontend
 # More arguments for pytest: make test ARGS="-k ranking"
 ARGS ?=
-# How many tests run at once, each process of them with a gigabyte of memory: one more than there are
+# How many tests run at once, each process of them with a gigabyte of memory: two more than there are
 # cores, because many tests wait for other programs.
-JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 ##@ Use
 .PHONY: demo up paper

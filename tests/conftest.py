@@ -7,7 +7,9 @@ import gc
 import itertools
 import os
 import shutil
+import sys
 from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,13 @@ from alembic.config import Config
 from argon2 import PasswordHasher
 from hypothesis import HealthCheck, settings
 from redis import Redis
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine
 
 from backend.pressure import passwords
 from backend.store.db import Database, SessionsOfARequest
 from tests import compiled, schedule, servers, visibility
 from tests.once import Once
-from tests.warm_python import host
+from tests.warm import hosts
 
 ROOT = Path(__file__).resolve().parents[1]
 _counter = itertools.count()
@@ -44,10 +46,6 @@ SessionsOfARequest.raises = True
 passwords._hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 passwords._DUMMY_HASH = passwords._hasher.hash("of nobody")
 
-# Tests beside one another share the cores; the models of tests are too small for a second thread.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 # A busy machine is no failure: how long an example takes says nothing about it. The same examples
 # at each run: a commit is judged by what it changes. `make chaos` draws new ones with `explore`.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,14 +55,19 @@ settings.load_profile("podium")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """What the tests of `make test` write, two or three gigabytes, lies in memory.
-
-    Databases and checkpoints wait for the disk at every commit, and no test asks whether the disk
-    keeps its word. Benchmarks stay on disk.
-    """
-    if getattr(config.option, "numprocesses", None):
-        folder = str(servers.fast_folder(least_bytes=8 << 30))
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)
+    """Prepare what the processes of `make test` share."""
+    if not getattr(config.option, "numprocesses", None):
+        return
+    # What they write, two or three gigabytes, lies in memory: databases and checkpoints wait for
+    # the disk at every commit, and no test asks whether the disk keeps its word.
+    folder = str(servers.fast_folder(least_bytes=8 << 30))
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", folder)
+    # They share the cores, and the models of tests are too small for a second thread.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Each is a fork of one that has loaded the tests and all their libraries.
+    hosts.share()
+    python = hosts.python(hosts.TESTS, *config.args)
+    config.option.tx = [f"popen//python={python}"] * len(config.option.tx)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -75,6 +78,8 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        # By default it looks after 700 new objects, which was a twentieth of all work.
+        gc.set_threshold(10_000, 20, 50)
         gc.enable()
 
 
@@ -123,10 +128,9 @@ def _alembic(url: str) -> Config:
 
 
 @pytest.fixture(scope="session")
-def warm_python() -> Iterator[str]:
+def warm_python() -> str:
     """A command that stands for `python`, with torch and transformers loaded."""
-    with host.running() as command:
-        yield command
+    return hosts.python(hosts.TRAINER)
 
 
 @pytest.fixture(scope="session")
@@ -135,11 +139,29 @@ def warm_trainer(warm_python: str) -> str:
     return f"{warm_python} -P -m worker.trainer"
 
 
+@pytest.fixture
+def warm_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the service starts as `python` begins with its libraries loaded."""
+    monkeypatch.setattr(sys, "executable", hosts.executable())
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
     """URL of a real PostgreSQL with `{database}` to fill in."""
     with servers.postgres() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def on_postgres(postgres_server: str) -> Iterator[Callable[[str], object]]:
+    """Does a statement on the server of `postgres_server`, outside of any database of a test."""
+    engine = create_engine(
+        postgres_server.format(database="postgres"), isolation_level="AUTOCOMMIT"
+    )
+    # One connection for all: each costs as much as dropping a database.
+    with engine.connect() as connection:
+        yield connection.exec_driver_sql
+    engine.dispose()
 
 
 @pytest.fixture(scope="session")
@@ -179,19 +201,12 @@ def sqlite_template(once: Once) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres_server: str) -> str:
+def postgres_template(postgres_server: str, on_postgres: Callable[[str], object]) -> str:
     """A migrated PostgreSQL database to copy."""
     name = "podium_template"
-    _execute(postgres_server, f"CREATE DATABASE {name}")
+    on_postgres(f"CREATE DATABASE {name}")
     migrate(postgres_server.format(database=name))
     return name
-
-
-def _execute(server: str, statement: str) -> None:
-    engine = create_engine(server.format(database="postgres"), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(statement))
-    engine.dispose()
 
 
 @pytest.fixture
@@ -202,29 +217,44 @@ def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
     return f"sqlite:///{path}"
 
 
+@pytest.fixture(scope="session")
+def copied_postgres(
+    postgres_server: str, postgres_template: str, on_postgres: Callable[[str], object]
+) -> Callable[[], AbstractContextManager[str]]:
+    """Makes migrated PostgreSQL databases and gives their URLs."""
+
+    @contextmanager
+    def copied() -> Iterator[str]:
+        name = f"podium_{next(_counter)}"
+        on_postgres(f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY FILE_COPY")
+        yield postgres_server.format(database=name)
+        on_postgres(f"DROP DATABASE {name} WITH (FORCE)")
+
+    return copied
+
+
 @pytest.fixture
-def postgres_url(postgres_server: str, postgres_template: str) -> Iterator[str]:
+def postgres_url(copied_postgres: Callable[[], AbstractContextManager[str]]) -> Iterator[str]:
     """URL of a fresh migrated PostgreSQL database."""
-    name = f"podium_{next(_counter)}"
-    copied = f"TEMPLATE {postgres_template} STRATEGY FILE_COPY"
-    _execute(postgres_server, f"CREATE DATABASE {name} {copied}")
-    yield postgres_server.format(database=name)
-    _execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
+    with copied_postgres() as url:
+        yield url
 
 
 @pytest.fixture
-def create_postgres_database(postgres_server: str) -> Iterator[Callable[[], str]]:
+def create_postgres_database(
+    postgres_server: str, on_postgres: Callable[[str], object]
+) -> Iterator[Callable[[], str]]:
     """Makes PostgreSQL databases without a schema and gives their URLs."""
     names: list[str] = []
 
     def create() -> str:
         names.append(f"podium_empty_{next(_counter)}")
-        _execute(postgres_server, f"CREATE DATABASE {names[-1]} TEMPLATE template0")
+        on_postgres(f"CREATE DATABASE {names[-1]} TEMPLATE template0")
         return postgres_server.format(database=names[-1])
 
     yield create
     for name in names:
-        _execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")
+        on_postgres(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
@@ -237,6 +267,20 @@ def empty_postgres_url(create_postgres_database: Callable[[], str]) -> str:
 def store_url(request: pytest.FixtureRequest) -> str:
     """URL of a fresh migrated database, once per kind."""
     return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def lasting_url(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """URL of a migrated database, once per kind, for tests of a module that change nothing."""
+    if request.param == "sqlite":
+        path = tmp_path_factory.mktemp("lasting") / "podium.sqlite3"
+        shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
+        return
+    with request.getfixturevalue("copied_postgres")() as url:
+        yield url
 
 
 @pytest.fixture

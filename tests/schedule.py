@@ -3,7 +3,8 @@
 A test goes to the next process that is free. Two kinds stay together or apart:
 
 - Files whose tests share an installation (`_TOGETHER`) each stay on one process, which starts it
-  once. They go first, then the other tests marked `slow`, so that the short ones fill up the end.
+  once; those of the browser, a third of all work, on two. They go first, then the other tests
+  marked `slow`, so that the short ones fill up the end.
 - A test marked `serial` has the machine to itself: it starts when the tests beside it have ended,
   those of `frontend/` too, and no other starts before it has. They go last.
 
@@ -15,15 +16,17 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import processes
 
+_BROWSER = "tests/e2e/"
 # What begins so shares what is expensive to start: the longest first.
 _TOGETHER = (
-    "tests/e2e/",
+    _BROWSER,
     "tests/chaos/test_kills.py",
     "tests/backend/imports/test_bombs.py",
     "tests/backend/test_launcher.py",
@@ -35,6 +38,8 @@ class Scheduling(LoadScopeScheduling):
     """Gives a process the next test, or the next tests that belong together."""
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(_BROWSER):
+            return f"{_BROWSER}{crc32(nodeid.partition('::')[0].encode()) % 2}"
         return next((part for part in _TOGETHER if nodeid.startswith(part)), nodeid)
 
 

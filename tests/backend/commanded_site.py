@@ -14,7 +14,7 @@ from backend.store.db import Database
 from backend.store.tables.data import Project
 from tests import processes
 from tests.servers import postgres_programs
-from tests.warm import WarmProcess
+from tests.warm.process import WarmProcess
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -15,6 +15,7 @@ from fastapi.testclient import TestClient
 from backend.jobs.children import Children
 from backend.main import create_app
 from backend.settings import Settings
+from tests.direct_client import DirectClient
 
 
 @dataclass
@@ -29,18 +30,13 @@ class Service:
     def client(self, key: str | None = None) -> TestClient:
         """A client with a key, the administrator's by default; lifespan runs already."""
         headers = {"Authorization": f"Bearer {key or self.admin_key}"}
-        return self._on_one_loop(
-            TestClient(self.app, base_url="http://localhost/api/v1", headers=headers)
+        return DirectClient(
+            self.app, self.portal, base_url="http://localhost/api/v1", headers=headers
         )
 
     def anonymous(self) -> TestClient:
         """A client without credentials."""
-        return self._on_one_loop(TestClient(self.app, base_url="http://localhost"))
-
-    def _on_one_loop(self, client: TestClient) -> TestClient:
-        # As in production: requests of all clients share the event loop that lifespan began on.
-        client.portal = self.portal
-        return client
+        return DirectClient(self.app, self.portal, base_url="http://localhost")
 
 
 @pytest.fixture(scope="session")
@@ -74,6 +70,14 @@ def service(store_url: str, tmp_path: Path, children: Children) -> Iterator[Serv
 def light_service(sqlite_url: str, tmp_path: Path, children: Children) -> Iterator[Service]:
     """The application on SQLite alone, for what no database can change."""
     yield from serve(sqlite_url, tmp_path / "data", children)
+
+
+@pytest.fixture(scope="module")
+def lasting_service(
+    lasting_url: str, tmp_path_factory: pytest.TempPathFactory, children: Children
+) -> Iterator[Service]:
+    """The application, once per kind of database, for tests of a module that change nothing."""
+    yield from serve(lasting_url, tmp_path_factory.mktemp("service") / "data", children)
 
 
 @pytest.fixture

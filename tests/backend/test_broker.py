@@ -183,7 +183,6 @@ def test_a_broker_whose_client_cannot_be_loaded_is_away(
     assert "queue.wake_failed" in caplog.messages
 
 
-@pytest.mark.serial
 def test_waking_through_a_dead_broker_takes_no_time_and_says_so(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

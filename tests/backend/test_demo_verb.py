@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import processes
+from tests.warm import hosts
 
 CLIENT = """
 import json, os, sys, time, urllib.request
@@ -26,8 +27,11 @@ server = json.loads((data_dir / "server.json").read_text())
 """
 
 
-def demo_command(folder: Path, end: str, *verb: str) -> list[str]:
-    """The verb, `demo` if none is said, with this client in the place of its own."""
+def demo_command(folder: Path, end: str, *verb: str, executable: str | None = None) -> list[str]:
+    """The verb, `demo` if none is said, with this client in the place of its own.
+
+    `executable` is what it starts as `python`, by default with the service's libraries loaded.
+    """
     client = folder / "client.py"
     client.write_text(CLIENT.replace("{end}", end))
     program = f"""
@@ -35,6 +39,7 @@ import sys
 from pathlib import Path
 from backend import cli
 cli.EXAMPLE = cli.PAPER = Path({str(client)!r})
+sys.executable = {executable or hosts.executable()!r}
 sys.exit(cli.main({list(verb or ("demo",))!r}))
 """
     return [sys.executable, "-c", program]
@@ -47,7 +52,9 @@ def test_without_a_terminal_the_client_decides_the_exit_code_and_nothing_stays(
     data_dir = tmp_path / "data"
     env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_STOP_GRACE_S="5")
 
-    done = processes.run(demo_command(tmp_path, f"sys.exit({code})"), env)
+    # Once as its users start it.
+    executable = sys.executable if code == 0 else None
+    done = processes.run(demo_command(tmp_path, f"sys.exit({code})", executable=executable), env)
 
     seen = json.loads((data_dir / "seen.json").read_text())
     assert done.returncode == code, done.stdout + done.stderr

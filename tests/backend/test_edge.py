@@ -227,7 +227,6 @@ def test_the_code_that_runs_wants_the_revision_it_began_with(tmp_path: Path) -> 
     assert not is_known("0002", tmp_path)
 
 
-@pytest.mark.serial
 def test_the_application_loads_no_heavy_library_and_takes_little_time() -> None:
     # Promised are 2 s, which `make bench` shows; this machine may be a slow one.
     program = (

@@ -1,4 +1,8 @@
-"""`podium up` as its users start it: one real launcher with real children, watched by pid."""
+"""`podium up`: one real launcher with real children, watched by pid.
+
+The launcher that most tests share is started as its users start it. Where a test ends the launcher,
+its children begin with their libraries loaded.
+"""
 
 import fcntl
 import json
@@ -22,6 +26,7 @@ import pytest
 from backend.ops import launcher
 from tests import processes
 from tests.processes import is_alive, wait_until
+from tests.warm import hosts
 
 UP = ["podium", "up"]
 
@@ -168,7 +173,7 @@ def test_a_dead_worker_comes_back(served: Served) -> None:
 def test_a_signal_ends_everything_and_leaves_the_directory_free(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    with serving(tmp_path) as served:
+    with serving(tmp_path, hosts.up()) as served:
         children = [child.pid for child in psutil.Process(served.process.pid).children()]
 
         served.process.send_signal(number)
@@ -181,7 +186,7 @@ def test_a_signal_ends_everything_and_leaves_the_directory_free(
 
 
 def test_nohup_keeps_a_server_when_its_terminal_closes(tmp_path: Path) -> None:
-    with serving(tmp_path, command=["nohup", *UP]) as served:
+    with serving(tmp_path, ["nohup", *hosts.up()]) as served:
         api = served.child("backend.ops.serve")
 
         served.process.send_signal(signal.SIGHUP)
@@ -196,7 +201,7 @@ def test_nohup_keeps_a_server_when_its_terminal_closes(tmp_path: Path) -> None:
 def test_a_server_that_cannot_print_still_brings_its_api_back(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
     env = processes.environment(data_dir, PODIUM_PORT="0", PODIUM_STOP_GRACE_S="5")
-    with processes.running(UP, env, Path("/dev/full")) as process:
+    with processes.running(hosts.up(), env, Path("/dev/full")) as process:
         served = Served(process, data_dir, data_dir / "logs" / "api.log")
         wait_until((data_dir / "server.json").exists, "served", process=process)
         api = served.child("backend.ops.serve")
@@ -216,14 +221,14 @@ def test_a_link_that_nobody_can_read_is_a_failure(served: Served) -> None:
 
 
 def test_children_do_not_outlive_a_killed_launcher(tmp_path: Path) -> None:
-    with serving(tmp_path) as served:
+    with serving(tmp_path, hosts.up()) as served:
         children = [child.pid for child in psutil.Process(served.process.pid).children()]
 
         served.process.kill()
         served.process.wait()
 
         wait_until(lambda: not any(is_alive(pid) for pid in children), "the children end")
-    with serving(tmp_path) as again:
+    with serving(tmp_path, hosts.up()) as again:
         assert again.server_file()["pid"] == again.process.pid
 
 

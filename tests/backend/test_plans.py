@@ -67,13 +67,13 @@ def large(
 
 
 @pytest.fixture(scope="module")
-def create_large_postgres(postgres_server: str) -> Iterator[str]:
+def create_large_postgres(
+    postgres_server: str, on_postgres: Callable[[str], object]
+) -> Iterator[str]:
     """URL of an empty PostgreSQL database that lasts for the module."""
-    from tests.conftest import _execute
-
-    _execute(postgres_server, "CREATE DATABASE podium_plans TEMPLATE template0")
+    on_postgres("CREATE DATABASE podium_plans TEMPLATE template0")
     yield postgres_server.format(database="podium_plans")
-    _execute(postgres_server, "DROP DATABASE podium_plans WITH (FORCE)")
+    on_postgres("DROP DATABASE podium_plans WITH (FORCE)")
 
 
 @contextmanager

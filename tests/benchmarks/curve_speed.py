@@ -55,13 +55,14 @@ def filled(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Database, list[str]]]:
     """Ten runs with one metric, stored as before there were levels and then summed up."""
-    from tests.conftest import _execute, migrate
+    from tests.conftest import migrate
 
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path_factory.mktemp('curves') / 'podium.sqlite3'}"
     else:
         server = request.getfixturevalue("postgres_server")
-        _execute(server, "CREATE DATABASE podium_curves TEMPLATE template0")
+        on_postgres = request.getfixturevalue("on_postgres")
+        on_postgres("CREATE DATABASE podium_curves TEMPLATE template0")
         url = server.format(database="podium_curves")
     migrate(url)
     database = Database(url)

@@ -1,10 +1,12 @@
 """Sites to break: one per backend and module, so that a death has survivors with a past."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -27,6 +29,12 @@ _REAL_CONFIG = {
 }
 # The beats and sweeps of an operator who sets nothing: the promised 90 s are about these.
 _DEFAULTS: dict[str, str] = {}
+# As long as the fake trainer: with the beats of `SHORT` there is time enough to kill or pause it.
+_SHORT_CONFIG = {
+    **_REAL_CONFIG,
+    "optim": {"lr": 1e-3, "batch_size": 2, "epochs": 60},
+    "checkpoint_every": 10,
+}
 
 OpenSite = Callable[[str], tuple[Site, Work]]
 
@@ -64,11 +72,34 @@ def real_site(
     def open_site(backend: str) -> tuple[Site, Work]:
         folder = tmp_path_factory.mktemp(f"real-{backend}")
         opened = site_of(backend, folder, sqlite_template, "worker.trainer", _DEFAULTS)
-        site = stack.enter_context(opened)
-        plant_tiny_model(site.floor)
-        return site, undisturbed(site, _REAL_CONFIG)
+        return _train_on(stack.enter_context(opened), _REAL_CONFIG)
 
     return open_site
+
+
+@pytest.fixture(scope="module")
+def warm_site(
+    tmp_path_factory: pytest.TempPathFactory,
+    sqlite_template: Path,
+    stack: ExitStack,
+    warm_python: str,
+) -> OpenSite:
+    """The same in short: quick beats, and trainers that begin with their libraries loaded."""
+
+    @cache
+    def open_site(backend: str) -> tuple[Site, Work]:
+        folder = tmp_path_factory.mktemp(f"warm-{backend}")
+        opened = site_of(
+            backend, folder, sqlite_template, "worker.trainer", SHORT, python=warm_python
+        )
+        return _train_on(stack.enter_context(opened), _SHORT_CONFIG)
+
+    return open_site
+
+
+def _train_on(site: Site, config: dict[str, Any]) -> tuple[Site, Work]:
+    plant_tiny_model(site.floor)
+    return site, undisturbed(site, config)
 
 
 def site_of(
@@ -78,8 +109,10 @@ def site_of(
     trainer: str,
     settings: Mapping[str, str],
     clocks: Mapping[str, Clock] = MappingProxyType({}),
+    python: str = sys.executable,
 ) -> AbstractContextManager[Site]:
     """The site of a backend, not opened yet."""
+    how: dict[str, Any] = {"settings": settings, "clocks": clocks, "python": python}
     if backend == "embedded":
-        return embedded_site(folder, template, trainer=trainer, settings=settings, clocks=clocks)
-    return server_site(folder, trainer=trainer, settings=settings, clocks=clocks)
+        return embedded_site(folder, template, trainer=trainer, **how)
+    return server_site(folder, trainer=trainer, **how)

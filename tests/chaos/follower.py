@@ -27,7 +27,9 @@ class Follower(threading.Thread):
     def run(self) -> None:
         """Follow until `stop`."""
         timeout = httpx.Timeout(_SILENCE_S)
-        with httpx.Client(headers=self._headers, timeout=timeout, trust_env=False) as client:
+        with httpx.Client(
+            headers=self._headers, timeout=timeout, trust_env=False, verify=False
+        ) as client:
             while not self._end.is_set():
                 try:
                     self._follow(client)

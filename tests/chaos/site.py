@@ -52,15 +52,16 @@ class Site:
         trainer: str,
         settings: Mapping[str, str],
         clocks: Mapping[str, Clock],
+        python: str,
     ) -> None:
-        """`clocks` gives parts by name a time of day of their own."""
+        """`clocks` gives parts by name a time of day of their own; `python` runs the trainer."""
         self.data_dir = folder / "data"
         self.witness = folder / "witness"
         self.servers: dict[str, Mortal] = {}
         self.workers: list[Mortal] = []
         self._folder = folder
         self._clocks = clocks
-        command = witness.command(self.witness, trainer)
+        command = witness.command(self.witness, trainer, python)
         # What is stored is what the trainer said, and nothing beside it.
         alone = {"PODIUM_SYSTEM_METRICS_S": "0"}
         self._settings = {**alone, **settings, "PODIUM_TRAINER_COMMAND": command}
@@ -167,6 +168,7 @@ class Site:
                 headers=headers,
                 timeout=_CALL_TIMEOUT_S,
                 trust_env=False,
+                verify=False,
                 **more,
             )
         except httpx.HTTPError:
@@ -230,9 +232,10 @@ def embedded_site(
     trainer: str,
     settings: Mapping[str, str] = SHORT,
     clocks: Mapping[str, Clock] = MappingProxyType({}),
+    python: str = sys.executable,
 ) -> Iterator[Site]:
     """SQLite and files, one worker, as `podium up` has it."""
-    site = Site(folder, trainer=trainer, settings=settings, clocks=clocks)
+    site = Site(folder, trainer=trainer, settings=settings, clocks=clocks, python=python)
     site.data_dir.mkdir(parents=True)
     shutil.copyfile(template, site.data_dir / "podium.sqlite3")
     url = f"sqlite:///{site.data_dir / 'podium.sqlite3'}"
@@ -250,9 +253,10 @@ def server_site(
     trainer: str,
     settings: Mapping[str, str] = SHORT,
     clocks: Mapping[str, Clock] = MappingProxyType({}),
+    python: str = sys.executable,
 ) -> Iterator[Site]:
     """PostgreSQL and Redis that can be killed, and two workers."""
-    site = Site(folder, trainer=trainer, settings=settings, clocks=clocks)
+    site = Site(folder, trainer=trainer, settings=settings, clocks=clocks, python=python)
     cluster = Path(tempfile.mkdtemp(prefix="podium-pg-", dir="/tmp"))
     port = servers.free_port()
     command, account = servers.prepare_postgres(cluster, keeps_commits=True)

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.slow
 START_S = 60.0
 
 
-@pytest.mark.serial
 def test_queued_runs_start_within_a_minute_after_the_broker_lost_every_message(
     redis_floor: Floor, redis_url: str
 ) -> None:

@@ -13,7 +13,7 @@ from backend.store.tables.models import Model
 from tests.small_disk import small_disk
 from tests.worker.conftest import sqlite_floor  # noqa: F401 - a fixture for the test here
 from tests.worker.floor import Floor
-from tests.worker.test_real_trainer import SMALL, TRAINER
+from tests.worker.test_real_trainer import SMALL
 from tests.worker.tiny_floor import plant_tiny_model
 from worker.run_directory.layout import RunDirectory
 from worker.trainer.checkpoint import find_damage
@@ -31,11 +31,12 @@ def size_of(folder: Path) -> int:
 
 def test_a_disk_full_in_the_middle_of_a_checkpoint_leaves_the_one_before(
     sqlite_floor: Floor,  # noqa: F811
+    warm_trainer: str,
 ) -> None:
     floor = sqlite_floor
     plant_tiny_model(floor)
 
-    with floor.worker(PODIUM_TRAINER_COMMAND=TRAINER, PODIUM_STOP_GRACE_S="30"):
+    with floor.worker(PODIUM_TRAINER_COMMAND=warm_trainer, PODIUM_STOP_GRACE_S="30"):
         whole = floor.new_run(**(SMALL | STEPS))
         run = floor.wait_for(whole, "succeeded", "failed", timeout_s=180)
         assert run.state == "succeeded", run.error

@@ -40,8 +40,8 @@ def test_a_death_costs_nothing_but_time(fake_site: OpenSite, backend: str, victi
 
 
 @pytest.mark.slow
-def test_a_killed_real_training_ends_with_the_same_weights_to_the_bit(real_site: OpenSite) -> None:
-    kill(real_site, "embedded", "trainer", 0, runs=1)
+def test_a_killed_real_training_ends_with_the_same_weights_to_the_bit(warm_site: OpenSite) -> None:
+    kill(warm_site, "embedded", "trainer", 0, runs=1)
 
 
 @pytest.mark.chaos

@@ -15,9 +15,9 @@ from tests.chaos.site import Site
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["embedded", pytest.param("servers", marks=pytest.mark.chaos)])
 def test_a_run_that_slept_through_a_restart_of_everything_ends_the_same_to_the_bit(
-    real_site: OpenSite, backend: str
+    warm_site: OpenSite, backend: str
 ) -> None:
-    site, work = real_site(backend)
+    site, work = warm_site(backend)
     last = max(step for _, step in work.values)
     paused, follower = paused_run(site, work, Random(backend), last)
     run_id = paused.id

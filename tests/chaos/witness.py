@@ -32,9 +32,9 @@ def testify(folder: Path, run_id: str) -> None:
     os.close(log)
 
 
-def command(folder: Path, trainer: str) -> str:
+def command(folder: Path, trainer: str, python: str = sys.executable) -> str:
     """The command of a trainer, a module and its flags, that testifies in this folder."""
-    return f"{sys.executable} -P -m tests.chaos.witness {folder} {trainer}"
+    return f"{python} -P -m tests.chaos.witness {folder} {trainer}"
 
 
 def words_of(folder: Path, run_id: str) -> list[str]:

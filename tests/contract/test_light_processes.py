@@ -172,7 +172,6 @@ def test_what_python_compiles_for_a_verb_is_for_every_user(
     assert done.stdout.splitlines()[-1:] == ["loaded late: []"], done.stderr
 
 
-@pytest.mark.serial
 def test_the_api_is_ready_at_once(migrated: Path, tmp_path: Path) -> None:
     times_s = [seconds_to_ready(migrated, tmp_path / f"api-{n}.log") for n in range(3)]
 

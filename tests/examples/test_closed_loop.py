@@ -14,6 +14,7 @@ from report import bounds, points
 
 from tests import processes
 from tests.tiny_model import make_tiny_model
+from tests.warm import hosts
 
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "closed_loop.py"
 PROMISED = {
@@ -56,7 +57,7 @@ def serving(data_dir: Path, log: Path, **settings: str) -> Iterator[Podium]:
     """`podium up` while the block lasts, and its administrator."""
     given = {"PODIUM_PORT": "0", "PODIUM_STOP_GRACE_S": "5"} | settings
     env = processes.environment(data_dir, **given)
-    with processes.running(["podium", "up"], env, log) as process:
+    with processes.running(hosts.up(), env, log) as process:
         server = data_dir / "server.json"
         processes.wait_until(server.is_file, "the service is ready", process=process, log=log)
         key = data_dir / "admin.key"

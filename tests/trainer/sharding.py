@@ -4,7 +4,8 @@ The pattern for data-parallel training with these losses: advantages are made fr
 rollout, the losses take the denominators of the whole window, and gradients are summed.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -34,6 +35,15 @@ class Update:
     estimator: str
     average: losses.LossAverage
     micro_batch: int
+
+
+RULES = [
+    Update("reinforce_pp", "token", 8),
+    Update("reinforce_pp_baseline", "sequence", 8),
+    Update("rloo", "constant", 8),
+    Update("grpo", "token", 8),
+    Update("ppo", "token", 8),
+]
 
 
 def rows_of() -> list[Tokens]:
@@ -151,8 +161,10 @@ def load(folder: Path) -> nn.Module:
     return model
 
 
-def run_rank(rank: int, n_ranks: int, model: Path, out: Path, rules: list[Update]) -> None:
+def run_rank(arguments: Sequence[str]) -> int:
     """One of several processes: every n-th row is mine; the first saves the sums by rule."""
+    rank, n_ranks = map(int, arguments[:2])
+    model, out = map(Path, arguments[2:])
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo",
@@ -162,7 +174,8 @@ def run_rank(rank: int, n_ranks: int, model: Path, out: Path, rules: list[Update
         world_size=n_ranks,
     )
     try:
-        for how in rules:
+        for how in RULES:
+            how = replace(how, micro_batch=2)
             gradients = update(load(model), how, list(range(rank, len(LENGTHS), n_ranks)))
             for gradient in gradients.values():
                 dist.all_reduce(gradient)
@@ -170,3 +183,4 @@ def run_rank(rank: int, n_ranks: int, model: Path, out: Path, rules: list[Update
                 save_file(gradients, out / how.estimator)
     finally:
         dist.destroy_process_group()
+    return 0

@@ -1,5 +1,6 @@
 """Traps 6 to 8: how a batch is split, over micro-batches or processes, changes no update."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,17 +9,11 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from tests import warm
-from tests.trainer.sharding import LENGTHS, Update, load, run_rank, update
+from tests.trainer.sharding import LENGTHS, RULES, Update, load, run_rank, update
+from tests.warm.hosts import ENVIRONMENT, TRAINER
+from tests.warm.process import WarmProcess
 
 ROWS = list(range(len(LENGTHS)))
-RULES = [
-    Update("reinforce_pp", "token", 8),
-    Update("reinforce_pp_baseline", "sequence", 8),
-    Update("rloo", "constant", 8),
-    Update("grpo", "token", 8),
-    Update("ppo", "token", 8),
-]
 
 
 def check_equal(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
@@ -55,11 +50,16 @@ def test_08_a_step_of_plain_descent_does_not_depend_on_the_split_either(tiny_mod
 @pytest.mark.slow
 def test_06_two_processes_give_the_gradient_of_one(tiny_model: Path, tmp_path: Path) -> None:
     """Over gloo: every second row each, in micro-batches of two; advantages from all rows."""
-    rules = [replace(how, micro_batch=2) for how in RULES]
-
-    warm.ensure_server()
-    arguments = (2, tiny_model, tmp_path, rules)
-    torch.multiprocessing.start_processes(run_rank, arguments, nprocs=2, start_method="forkserver")
+    given = os.environ | ENVIRONMENT
+    ranks = [
+        WarmProcess(
+            run_rank, [str(rank), "2", str(tiny_model), str(tmp_path)], given,
+            tmp_path / f"rank-{rank}.log", host=TRAINER,
+        )
+        for rank in range(2)
+    ]  # fmt: skip
+    for rank in ranks:
+        assert rank.wait(120) == 0, rank.log.read_text()
 
     for how in RULES:
         check_equal(load_file(tmp_path / how.estimator), update(load(tiny_model), how, ROWS))

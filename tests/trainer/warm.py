@@ -7,7 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.warm import ENVIRONMENT, WarmProcess
+from tests.warm.hosts import ENVIRONMENT, TRAINER
+from tests.warm.process import WarmProcess
 
 
 def _train(arguments: Sequence[str]) -> int:
@@ -25,7 +26,7 @@ class WarmTrainer(WarmProcess):
         """Start it; it prints to `log`, by default in the run directory."""
         arguments = [str(run_dir / "config.json"), "--run-dir", str(run_dir)]
         given = os.environ | ENVIRONMENT | environment
-        super().__init__(_train, arguments, given, log or run_dir / "trainer.log")
+        super().__init__(_train, arguments, given, log or run_dir / "trainer.log", host=TRAINER)
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         """Wait for the end; what it has printed comes second."""

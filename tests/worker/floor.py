@@ -30,7 +30,7 @@ from backend.store.tables.people import User
 from backend.store.tables.runs import Run, RunEvent
 from tests import processes
 from tests.least_config import least_config
-from tests.warm import WarmProcess
+from tests.warm.process import WarmProcess
 from tests.worker.history import steps_of
 from worker.cancellation import Cancellation
 

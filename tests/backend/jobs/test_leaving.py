@@ -17,7 +17,7 @@ from backend.store.tables.jobs import Job
 from tests import processes, servers
 from tests.backend.jobs import planted, slow_api
 from tests.backend.test_models import write_safetensors
-from tests.warm import WarmProcess
+from tests.warm.process import WarmProcess
 
 SLOW_CHILD = "tests.backend.jobs.slow_child"
 
@@ -75,7 +75,7 @@ def serving(url: str, tmp_path: Path, name: str = "api", started: Started = slow
         key = (tmp_path / "data" / "admin.key").read_text().strip()
         headers = {"Authorization": f"Bearer {key}"}
         with httpx.Client(
-            base_url=f"http://127.0.0.1:{port}/api/v1", headers=headers, timeout=120
+            base_url=f"http://127.0.0.1:{port}/api/v1", headers=headers, timeout=120, verify=False
         ) as api:
             yield Site(api, port, psutil.Process(process.pid))
 

@@ -58,7 +58,7 @@ def user(database: Database) -> str:
 
 
 @pytest.fixture
-def own_children() -> Iterator[Children]:
+def own_children(warm_children: None) -> Iterator[Children]:
     """Processes that the test may kill."""
     children = Children()
     yield children
@@ -271,12 +271,13 @@ def test_a_child_that_is_killed_fails_its_job_and_is_replaced(
 
 
 def test_the_memory_of_the_parent_is_not_the_childs(
-    database: Database, settings: Settings, user: str, own_children: Children
+    database: Database, settings: Settings, user: str
 ) -> None:
     """The system counts it as the child's greatest, for the time before its program began."""
     with database.write() as session:
         project = planted.project(session, "empty")[0]
     ballast = bytearray(b"x") * MOST_KEPT_BYTES
+    children = Children()
 
     async def play(service: Jobs) -> None:
         for _ in range(2):
@@ -284,7 +285,8 @@ def test_the_memory_of_the_parent_is_not_the_childs(
                 "agreement", {"project_id": project, "sees_names": True}, caller_id=user
             )
 
-    in_loop(database, settings, own_children, play)
+    in_loop(database, settings, children, play)
+    children.close()
     assert len(ballast) == MOST_KEPT_BYTES
     assert states(database) == ["succeeded", "succeeded"]
 
@@ -307,10 +309,11 @@ def test_an_idle_child_that_has_ended_is_no_failure(
 
 
 def test_a_child_that_does_not_listen_is_killed_after_a_grace(
-    database: Database, settings: Settings, user: str, slow_children: Children,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    database: Database, settings: Settings, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runner, "GRACE_S", 0.1)
+    use_slow_children(monkeypatch.setattr)
+    children = Children()
 
     async def play(service: Jobs) -> None:
         before = child_pids()
@@ -322,7 +325,8 @@ def test_a_child_that_does_not_listen_is_killed_after_a_grace(
         await until(lambda: states(database) == ["cancelled"])
         assert pid not in child_pids()
 
-    in_loop(database, settings, slow_children, play)
+    in_loop(database, settings, children, play)
+    children.close()
 
 
 def test_the_children_of_a_service_end_with_it(

@@ -50,7 +50,7 @@ class Served:
             target=self.server.run, kwargs={"sockets": [self.listener]}, daemon=True
         )
         self._thread.start()
-        httpx.get(f"{self.url}/healthz", timeout=60).raise_for_status()
+        httpx.get(f"{self.url}/healthz", timeout=60, verify=False).raise_for_status()
         self.wait_until_empty()
 
     @property
@@ -84,7 +84,9 @@ class Served:
     def annotator(self) -> tuple[str, str]:
         """Somebody without rights: the id and a key."""
         base = f"{self.url}/api/v1"
-        with httpx.Client(base_url=base, headers=self.headers, timeout=PATIENCE_S) as admin:
+        with httpx.Client(
+            base_url=base, headers=self.headers, timeout=PATIENCE_S, verify=False
+        ) as admin:
             user = admin.post("/users", json={"name": "A", "role": "annotator"}).json()["id"]
             key = admin.post(f"/users/{user}/keys", json={"name": "k"}).json()["key"]
         self.wait_until_empty()
@@ -325,7 +327,7 @@ def test_one_that_cannot_be_refused_is_ended_and_keeps_no_other(
     monkeypatch.setattr(connections, "HEADERS_S", 0.0)
 
     assert rest_of(second).startswith(b"HTTP/1.1 408 ")
-    assert httpx.get(f"{patient.url}/healthz", timeout=PATIENCE_S).status_code == 200
+    assert httpx.get(f"{patient.url}/healthz", timeout=PATIENCE_S, verify=False).status_code == 200
     first.close()
 
 
@@ -533,7 +535,9 @@ def test_many_half_sent_requests_leave_room_for_others(patient: Served, text: by
     served = patient
     held = connect_all(served, 4 * MOST, text)
     for _ in range(5):
-        answer = httpx.get(f"{served.url}/api/v1/me", headers=served.headers, timeout=PATIENCE_S)
+        answer = httpx.get(
+            f"{served.url}/api/v1/me", headers=served.headers, timeout=PATIENCE_S, verify=False
+        )
         assert answer.status_code == 200
     wait_until(lambda: served.n <= MOST, "the oldest were closed")
     for connection in held:
@@ -543,7 +547,9 @@ def test_many_half_sent_requests_leave_room_for_others(patient: Served, text: by
 @pytest.mark.parametrize("text", [HALF, WHOLE])
 def test_who_has_shown_a_key_keeps_the_connection(patient: Served, text: bytes) -> None:
     served = patient
-    with httpx.Client(base_url=served.url, headers=served.headers, timeout=PATIENCE_S) as client:
+    with httpx.Client(
+        base_url=served.url, headers=served.headers, timeout=PATIENCE_S, verify=False
+    ) as client:
         assert client.get("/api/v1/me").status_code == 200
         own = [one for one in list(served.guard._all) if one.person is not None]
         assert len(own) == 1
@@ -594,7 +600,9 @@ def test_one_person_cannot_take_all_connections(patient: Served) -> None:
     held = [served.connect() for _ in range(MOST)]
     assert [served.show(one, key) for one in held] == [200] * MOST
     # Who has fewer keeps them, and who comes next has one.
-    with httpx.Client(base_url=served.url, headers=served.headers, timeout=PATIENCE_S) as other:
+    with httpx.Client(
+        base_url=served.url, headers=served.headers, timeout=PATIENCE_S, verify=False
+    ) as other:
         assert [other.get("/api/v1/me").status_code for _ in range(3)] == [200] * 3
         assert rest_of(served.connect(LAST)).startswith(b"HTTP/1.1 200 ")
         assert other.get("/api/v1/me").status_code == 200
@@ -624,7 +632,7 @@ def test_a_connection_on_which_a_revoked_key_is_shown_is_a_strangers(patient: Se
     assert served.show(connection, key) == 200
     deactivate = {"is_active": False}
     url = f"{served.url}/api/v1/users/{user}"
-    httpx.patch(url, json=deactivate, headers=served.headers, timeout=PATIENCE_S)
+    httpx.patch(url, json=deactivate, headers=served.headers, timeout=PATIENCE_S, verify=False)
     assert served.show(connection, key) == 401
     assert served.guard.admission.n_of(Kind.KNOWN, user) == 0
     assert served.guard.admission.n_of(Kind.STRANGER, "127.0.0.1") >= 1
@@ -777,6 +785,7 @@ def test_the_word_of_a_proxy_counts_if_the_settings_name_it(
         headers={"X-Forwarded-Proto": "https"},
         json={"token": link.partition("token=")[2]},
         timeout=PATIENCE_S,
+        verify=False,
     )
     served.stop()
     database.close()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +42,21 @@ NOTHING = Call("read_metrics", {"runs": ""}, ADMIN)
 
 
 @pytest.fixture
-def reader(database: Database) -> Iterator[Reader]:
+def reader(database: Database, warm_children: None) -> Iterator[Reader]:
+    """A reading process that is ready."""
+    with opened(database) as reader:
+        yield reader
+
+
+@contextmanager
+def opened(database: Database) -> Iterator[Reader]:
     """A reading process that is ready."""
     reader = Reader(database.url)
     wait_until(lambda: is_ready(reader), "the reading process is ready")
-    yield reader
-    reader.close()
+    try:
+        yield reader
+    finally:
+        reader.close()
 
 
 def is_ready(reader: Reader) -> bool:
@@ -175,9 +185,14 @@ def test_an_error_crosses_over_whole() -> None:
 
 
 def test_a_process_that_is_killed_takes_one_answer_with_it(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch
+    database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may have died of what it was asked for, which must not reach the API."""
+    with opened(database) as reader:
+        it_takes_one_answer_with_it(reader, monkeypatch)
+
+
+def it_takes_one_answer_with_it(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     first = reader.pid
     assert first is not None
     os.kill(first, signal.SIGSTOP)
@@ -256,6 +271,7 @@ def told(database: Database, reader: Reader, run_id: str) -> bytes:
     return in_a_loop(read())
 
 
+@pytest.mark.usefixtures("warm_children")
 def test_a_stream_that_has_missed_few_events_starts_no_process(
     database: Database, seed: Seed
 ) -> None:
@@ -280,6 +296,7 @@ def test_a_stream_that_has_missed_few_events_starts_no_process(
         reader.close()
 
 
+@pytest.mark.usefixtures("warm_children")
 def test_a_stream_that_has_missed_few_full_events_reads_one_page_here(
     database: Database, seed: Seed
 ) -> None:

@@ -1,6 +1,7 @@
 """Run configs through the REST API: what is refused or warned of, and how it is said."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -20,10 +21,36 @@ from backend.schemas.vocabulary import GROUPED_ESTIMATORS, Method
 from backend.store.db import Database
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
-from tests.backend.runs.conftest import AT, Seed
+from tests.backend.conftest import Service
+from tests.backend.runs.conftest import AT, Seed, plant
 from tests.least_config import least_config
 
 HUB = {"hub_id": "owner/name"}
+
+
+@pytest.fixture(scope="module")
+def seed(lasting_url: str) -> Seed:
+    """What stands in the store of all tests here; none of them makes a run."""
+    with closing(Database(lasting_url)) as database:
+        return plant(database)
+
+
+@pytest.fixture
+def api(lasting_service: Service, seed: Seed) -> TestClient:
+    """A client of the application over that store."""
+    return lasting_service.client()
+
+
+@pytest.fixture
+def own_seed(database: Database) -> Seed:
+    """The same in a store of the test's own."""
+    return plant(database)
+
+
+@pytest.fixture
+def own_api(service: Service, own_seed: Seed) -> TestClient:
+    """A client of the application over the test's own store."""
+    return service.client()
 
 
 def problems(api: TestClient, seed: Seed, config: dict[str, Any]) -> list[dict[str, Any]]:
@@ -429,14 +456,14 @@ def test_patterns_that_are_slow_to_compile_are_refused_before_they_are_compiled(
 
 
 def test_a_snapshot_without_pairs_trains_no_reward_model(
-    api: TestClient, seed: Seed, database: Database
+    own_api: TestClient, own_seed: Seed, database: Database
 ) -> None:
     with database.write() as session:
         session.add(
             Snapshot(
                 id="snapshot_ties",
                 created_at=AT,
-                project_id=seed.project,
+                project_id=own_seed.project,
                 name="only ties",
                 kind="preferences",
                 sha256="0" * 64,
@@ -448,18 +475,18 @@ def test_a_snapshot_without_pairs_trains_no_reward_model(
         )
     config = {
         "method": "reward_model",
-        "model": {"id": seed.policy},
+        "model": {"id": own_seed.policy},
         "preferences": {"id": "snapshot_ties"},
     }
 
-    (found,) = problems(api, seed, config)
+    (found,) = problems(own_api, own_seed, config)
 
     assert "'only ties' has no pairs in its train split" in found["message"]
     assert "Rank some comparisons" in found["advice"]
 
 
 @pytest.fixture
-def all_train(database: Database, seed: Seed) -> Mapping[str, dict[str, str]]:
+def all_train(database: Database, own_seed: Seed) -> Mapping[str, dict[str, str]]:
     """Snapshots that hold nothing out, by their kind."""
     found = {}
     with database.write() as session:
@@ -469,7 +496,7 @@ def all_train(database: Database, seed: Seed) -> Mapping[str, dict[str, str]]:
                 Snapshot(
                     id=found[kind]["id"],
                     created_at=AT,
-                    project_id=seed.project,
+                    project_id=own_seed.project,
                     name="all train",
                     kind=kind,
                     sha256="0" * 64,
@@ -483,36 +510,38 @@ def all_train(database: Database, seed: Seed) -> Mapping[str, dict[str, str]]:
 
 
 def test_a_kl_limit_without_held_out_prompts_is_refused(
-    api: TestClient, seed: Seed, all_train: Mapping[str, dict[str, str]]
+    own_api: TestClient, own_seed: Seed, all_train: Mapping[str, dict[str, str]]
 ) -> None:
     limit = {"kl": {"max": 3.0}, "eval_every": 5}
 
-    (found,) = problems(api, seed, seed.policy_gradient(prompts=all_train["prompts"], **limit))
+    (found,) = problems(
+        own_api, own_seed, own_seed.policy_gradient(prompts=all_train["prompts"], **limit)
+    )
 
     assert (found["path"], found["level"]) == ("kl.max", "error")
     assert found["message"].endswith("but snapshot 'all train' has no held-out prompts")
-    assert problems(api, seed, seed.policy_gradient(**limit)) == []
+    assert problems(own_api, own_seed, own_seed.policy_gradient(**limit)) == []
 
 
 def test_evaluations_of_nothing_are_warned_of(
-    api: TestClient, seed: Seed, all_train: Mapping[str, dict[str, str]]
+    own_api: TestClient, own_seed: Seed, all_train: Mapping[str, dict[str, str]]
 ) -> None:
     (found,) = problems(
-        api, seed, seed.sft(demonstrations=all_train["demonstrations"], eval_every=5)
+        own_api, own_seed, own_seed.sft(demonstrations=all_train["demonstrations"], eval_every=5)
     )
 
     assert (found["path"], found["level"]) == ("eval_every", "warning")
     assert "has no held-out demonstrations, so nothing is evaluated" in found["message"]
-    assert problems(api, seed, seed.sft(eval_every=5)) == []
-    named = {"name": "ood", "prompts": {"id": seed.prompts}}
-    config = seed.policy_gradient(prompts=all_train["prompts"], eval_every=5)
-    assert [one["path"] for one in problems(api, seed, config)] == ["eval_every"]
-    assert problems(api, seed, config | {"evaluation_sets": [named]}) == []
-    assert problems(api, seed, config | {"texts": all_train["demonstrations"]}) == []
+    assert problems(own_api, own_seed, own_seed.sft(eval_every=5)) == []
+    named = {"name": "ood", "prompts": {"id": own_seed.prompts}}
+    config = own_seed.policy_gradient(prompts=all_train["prompts"], eval_every=5)
+    assert [one["path"] for one in problems(own_api, own_seed, config)] == ["eval_every"]
+    assert problems(own_api, own_seed, config | {"evaluation_sets": [named]}) == []
+    assert problems(own_api, own_seed, config | {"texts": all_train["demonstrations"]}) == []
 
 
 def test_texts_are_read_whole_and_need_nothing_held_out(
-    api: TestClient, seed: Seed, database: Database
+    own_api: TestClient, own_seed: Seed, database: Database
 ) -> None:
     """Also where all of them are held out, and beside prompts of which some are."""
     with database.write() as session:
@@ -520,7 +549,7 @@ def test_texts_are_read_whole_and_need_nothing_held_out(
             Snapshot(
                 id="snapshot_texts",
                 created_at=AT,
-                project_id=seed.project,
+                project_id=own_seed.project,
                 name="all held out",
                 kind="demonstrations",
                 sha256="0" * 64,
@@ -530,10 +559,10 @@ def test_texts_are_read_whole_and_need_nothing_held_out(
                 counts={"heldout": {"records": 9}},
             )
         )
-    config = seed.policy_gradient(texts={"id": "snapshot_texts"}, eval_every=5)
+    config = own_seed.policy_gradient(texts={"id": "snapshot_texts"}, eval_every=5)
 
-    assert problems(api, seed, config) == []
-    (found,) = problems(api, seed, config | {"texts": {"id": seed.prompts}})
+    assert problems(own_api, own_seed, config) == []
+    (found,) = problems(own_api, own_seed, config | {"texts": {"id": own_seed.prompts}})
     assert (found["path"], found["level"]) == ("texts", "error")
     assert "expected demonstrations" in found["message"]
 
@@ -600,7 +629,7 @@ def test_one_response_per_prompt_is_refused_for_a_group_estimator(
     [("reward_model", "reward.terms.0.model"), ("causal_lm", "reference")],
 )
 def test_a_model_with_another_vocabulary_is_refused(
-    api: TestClient, seed: Seed, database: Database, kind: str, path: str
+    own_api: TestClient, own_seed: Seed, database: Database, kind: str, path: str
 ) -> None:
     with database.write() as session:
         session.add(
@@ -619,7 +648,7 @@ def test_a_model_with_another_vocabulary_is_refused(
         "reward.terms.0.model": {"reward": {"terms": [{"kind": "model", "model": other}]}},
     }
 
-    (found,) = problems(api, seed, seed.policy_gradient(**changes[path]))
+    (found,) = problems(own_api, own_seed, own_seed.policy_gradient(**changes[path]))
 
     assert found["path"] == path
     assert (
@@ -651,36 +680,38 @@ def add_small_model(database: Database) -> None:
     ],
 )
 def test_sequences_longer_than_a_models_window_are_refused(
-    api: TestClient, seed: Seed, database: Database, path: str, change: dict[str, Any]
+    own_api: TestClient, own_seed: Seed, database: Database, path: str, change: dict[str, Any]
 ) -> None:
     add_small_model(database)
     long = {"rollout": {"max_prompt_tokens": 201, "max_new_tokens": 100}}
     fits = {"rollout": {"max_prompt_tokens": 200, "max_new_tokens": 100}}
 
-    (found,) = problems(api, seed, seed.policy_gradient(**change, **long))
+    (found,) = problems(own_api, own_seed, own_seed.policy_gradient(**change, **long))
 
     assert found["path"] == path
     assert "'small' has a context length of 300 tokens" in found["message"]
     assert "301" in found["message"]
-    assert problems(api, seed, seed.policy_gradient(**change, **fits)) == []
+    assert problems(own_api, own_seed, own_seed.policy_gradient(**change, **fits)) == []
 
 
 def test_a_sets_own_limit_counts_for_the_window(
-    api: TestClient, seed: Seed, database: Database
+    own_api: TestClient, own_seed: Seed, database: Database
 ) -> None:
     add_small_model(database)
-    config = seed.policy_gradient(
+    config = own_seed.policy_gradient(
         reference={"id": "model_small"},
         rollout={"max_prompt_tokens": 100, "max_new_tokens": 100},
     )
     ood = {"name": "ood", "prompts": config["prompts"], "split": "train"}
 
-    (found,) = problems(api, seed, config | {"evaluation_sets": [ood | {"max_new_tokens": 201}]})
+    (found,) = problems(
+        own_api, own_seed, config | {"evaluation_sets": [ood | {"max_new_tokens": 201}]}
+    )
 
     assert "301" in found["message"]
     assert "of its evaluation sets" in found["advice"]
     fits = ood | {"max_new_tokens": 200}
-    assert problems(api, seed, config | {"evaluation_sets": [fits]}) == []
+    assert problems(own_api, own_seed, config | {"evaluation_sets": [fits]}) == []
 
 
 def test_what_is_seldom_meant_is_warned_of_and_allowed(api: TestClient, seed: Seed) -> None:

@@ -1,6 +1,7 @@
 """What stands where a program is told to start `python`: one that is warm does the work.
 
-    python -I -S client.py SOCKET (-P -m MODULE | SCRIPT) [ARGUMENT...]
+    python -I -S client.py SOCKET ([-P] -m MODULE | SCRIPT) [ARGUMENT...]
+    python -I -S client.py SOCKET -u -c TEXT
 
 `host.py` listens on the socket. It forks a process that gets the arguments, the environment, the
 directory and the open files of this one; this one passes signals on and ends as the fork does. When
@@ -31,14 +32,17 @@ _STANDARD = (0, 1, 2)
 
 def main(address: str, arguments: list[str]) -> NoReturn:
     """Have it done, and end as it ends."""
+    files = [*_STANDARD, *_kept_open()]
     given = {
+        "call": "",
         "arguments": arguments,
         "environment": dict(os.environ),
         "directory": os.getcwd(),
+        "files": files,
     }
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as host:
         host.connect(address)
-        socket.send_fds(host, [json.dumps(given).encode()], [*_STANDARD, *_kept_open()])
+        socket.send_fds(host, [json.dumps(given).encode()], files)
 
         def pass_on(number: int, _frame: FrameType | None) -> None:
             with suppress(OSError):  # it has ended
@@ -46,6 +50,7 @@ def main(address: str, arguments: list[str]) -> NoReturn:
 
         for number in _PASSED_ON:
             signal.signal(number, pass_on)
+        host.recv(16)  # The process id of the fork.
         end_as(host.recv(16))
 
 
