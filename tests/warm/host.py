@@ -29,7 +29,9 @@ from typing import Any, NoReturn
 
 _MOST_BYTES = 1 << 20
 _MOST_FILES = 16
+# No client keeps files with numbers as high as these.
 _FREE_FROM = 500
+_ALIVE_FROM = 900
 
 
 class Host:
@@ -38,7 +40,9 @@ class Host:
     def __init__(self, address: Path, alive: int) -> None:
         """Listen; `alive` is the end of a pipe that closes when the tests have ended."""
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._alive = alive
+        # A fork gets the files of its client under their numbers, which this one's may be.
+        self._alive = fcntl.fcntl(alive, fcntl.F_DUPFD_CLOEXEC, _ALIVE_FROM)
+        os.close(alive)
         self._selector = selectors.DefaultSelector()
         self._signalled = os.pipe()
         self._forks: dict[int, socket.socket] = {}
