@@ -14,6 +14,7 @@ from backend.schemas.training import parse_run_config
 from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import Workshop, lines, policy_gradient_config, series
 from worker.trainer.methods.policy_gradient.loop import PolicyGradient
+from worker.trainer.models import adapters
 from worker.trainer.run import StopWish, open_run
 
 NO_KL = {"kl": {"coef": 0.0}}
@@ -91,11 +92,11 @@ def test_with_adapters_a_step_never_switches_them_off(
 ) -> None:
     config = policy_gradient_config(tiny_model, steps=1, lora={"r": 2, "alpha": 4}, **NO_KL)
     asked: list[int] = []
+    switch_off = adapters.switched_off
+    monkeypatch.setattr(
+        adapters, "switched_off", lambda model: asked.append(1) or switch_off(model)
+    )
     with training_in(workshop.lay_out("run", config)) as training:
-        switch_off = training.policy.trained.disable_adapter
-        monkeypatch.setattr(
-            training.policy.trained, "disable_adapter", lambda: asked.append(1) or switch_off()
-        )
         training.take_step(1)
         assert asked == []
         training.evaluate(1)

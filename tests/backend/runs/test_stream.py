@@ -197,7 +197,7 @@ def test_an_unknown_id_resets_and_goes_on_from_now(
 
 def test_a_stream_asks_for_permission(server: Server) -> None:
     assert httpx.get(f"{server.url}/api/v1/stream?runs=run_x", verify=False).status_code == 401
-    assert server.client.get("/stream?runs=run_x", verify=False).status_code == 404
+    assert server.client.get("/stream?runs=run_x").status_code == 404
     assert server.client.get("/stream?runs=").status_code == 422
 
 
