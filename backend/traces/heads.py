@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import re
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -43,6 +43,7 @@ class Heads:
             head = audit.head(session)
         if head == self._last or head.number == 0:
             return
+        self._wait_for_lines()
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(descriptor, "rb+") as file:
             line = json.dumps(head._asdict()) + "\n"
@@ -52,6 +53,24 @@ class Heads:
         if self._last is not None and head.number <= self._last.number:
             log.error("audit.rewritten line=%d was=%d", head.number, self._last.number)
         self._last = head
+
+    def _wait_for_lines(self) -> None:
+        """Return when the lines that can be read would outlast a power failure.
+
+        SQLite waits for the disk only when it empties its log (`synchronous=NORMAL`). A hash that
+        outlasted its line would look as if somebody had cut the chain. PostgreSQL shows nothing
+        that is not on its disk.
+        """
+        if not self._database.is_sqlite:
+            return
+        log = Path(f"{self._database.engine.url.database}-wal")
+        for path in (log, log.parent):
+            with suppress(FileNotFoundError):  # What was in a log that is gone has been waited for.
+                descriptor = os.open(path, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
 
     def kept(self) -> AbstractAsyncContextManager[None]:
         """Keep the newest hash while the block runs, and at its end."""

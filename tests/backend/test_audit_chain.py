@@ -3,6 +3,7 @@
 import argparse
 import hashlib
 import json
+import os
 import resource
 import threading
 from collections.abc import Callable
@@ -325,6 +326,41 @@ def test_a_hash_that_found_no_room_is_kept_when_there_is_some(
     keeper.keep()
 
     assert [head.number for head in heads.read(file)] == [1, 2]
+
+
+def test_no_hash_outlasts_its_line_in_a_power_failure(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was never waited for is lost; of each other file there is what was waited for last."""
+    on_disk: dict[Path, bytes] = {}
+    sync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        sync(descriptor)
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        if path.is_file():
+            on_disk[path] = path.read_bytes()
+
+    monkeypatch.setattr(os, "fsync", noted)
+    file = tmp_path / "podium.sqlite3"
+    on_disk[file] = file.read_bytes()
+    database = Database(sqlite_url)
+    kept = Heads(database, tmp_path)
+    for _ in range(2):
+        record(database, 2)
+        kept.keep()
+    record(database, 1)
+    database.close()
+
+    after = tmp_path / "after"
+    after.mkdir()
+    for path, content in on_disk.items():
+        (after / path.name).write_bytes(content)
+    found = Settings(data_dir=after, database_url=f"sqlite:///{after / file.name}")
+    assert verbs.verify(found).is_compared
+    survivors = Database(found.sqlalchemy_url)
+    assert [one.line.number for one in links(survivors)] == [1, 2, 3, 4]
+    survivors.close()
 
 
 def test_hashes_that_were_added_behind_a_broken_line_are_read(tmp_path: Path) -> None:
