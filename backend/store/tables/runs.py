@@ -48,6 +48,9 @@ class Run(Numbered, Base):
         ),
         Index("ix_runs_queue", "state", "priority", "number"),
         Index("ix_runs_verdict", "verdict", "state"),
+        # PostgreSQL writes a changed row anew. Where its page has room, no index has to say where
+        # it is now: with seven of them, that takes most of the time of a change.
+        {"postgresql_with": {"fillfactor": 50}},
     )
     project_id: Mapped[str] = mapped_column(ForeignKey("projects.id"), index=True)
     experiment_id: Mapped[str | None] = mapped_column(ForeignKey("experiments.id"), index=True)
@@ -103,7 +106,10 @@ class RunFact(Base):
 
     __tablename__ = "run_facts"
     # By run: the keys that some runs have, and what is deleted with one.
-    __table_args__ = (Index("ix_run_facts_run", "run"), {"sqlite_with_rowid": False})
+    __table_args__ = (
+        Index("ix_run_facts_run", "run"),
+        {"sqlite_with_rowid": False, "postgresql_with": {"fillfactor": 70}},
+    )
     key: Mapped[str] = mapped_column(
         String(200).with_variant(String(200, collation="C"), "postgresql"), primary_key=True
     )

@@ -76,7 +76,8 @@ def _tagging(*, is_sqlite: bool) -> Insert:
 
 def joined(tags: Sequence[str]) -> str:
     """Tags in one text, in which `tag_in` finds each whole."""
-    return "\n".join(["", *(tag.replace("\n", " ") for tag in tags), ""]).lower()
+    # All at once: a change of many runs joins ten thousand.
+    return "\0".join(["", *tags, ""]).replace("\n", " ").replace("\0", "\n").lower()
 
 
 def tag_in(tag: str) -> str:
