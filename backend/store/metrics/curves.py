@@ -144,14 +144,6 @@ def counts(session: Session, run_id: str, names: Sequence[str]) -> dict[str, int
     return {known[number].name: n for number, n in found.items() if n}
 
 
-def ends(session: Session, run_id: str, names: Sequence[str]) -> dict[str, list[float]]:
-    """Values of each of these metrics that has points, the least and the greatest among them."""
-    window = Window()
-    known = {one.number: one for one in _curves(session, [run_id], names, window)}
-    found = _Reading(session, window, [*known.values()]).ends()
-    return {known[number].name: values for number, values in found.items()}
-
-
 def _names(session: Session, run_ids: Sequence[str]) -> list[str]:
     # A run's summary has every name; a DISTINCT over its points would read them all.
     summaries = session.scalars(select(Run.summary).where(Run.id.in_(run_ids)))
@@ -287,16 +279,6 @@ class _Reading:
             else:
                 closer[number].append(Span(max(0, level - 2), step, end))
         return dict(closer)
-
-    def ends(self) -> Mapping[int, list[float]]:
-        """Finite values of each curve in the window, the least and the greatest among them."""
-        pieces = self._pieces()
-        found: dict[int, list[float]] = {number: [] for number in pieces}
-        of_levels = (func.min(MetricLevel.min), func.max(MetricLevel.max))
-        of_points = (func.min(MetricPoint.value), func.max(MetricPoint.value))
-        for number, *both in self._totals(pieces, of_levels, of_points):
-            found[number] += [value for value in both if value is not None]
-        return found
 
     def _counts(self, pieces: Pieces) -> dict[int, int]:
         """How many points of each curve are in the window."""

@@ -5,18 +5,32 @@
 than `run_facts`.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, Float, String, delete, func, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    CompoundSelect,
+    Float,
+    Select,
+    String,
+    delete,
+    func,
+    select,
+    union_all,
+)
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
-from backend.store import dialect, given
-from backend.store.metrics import curves
+from backend.store import built, dialect, given
+from backend.store.metrics import levels
+from backend.store.metrics.levels import Curve
 from backend.store.runs import runs
 from backend.store.runs.table import facts
+from backend.store.tables.metrics import MetricLevel, MetricPoint
 from backend.store.tables.runs import Run, RunFact
 
 Values = Sequence[float | None]
@@ -30,19 +44,31 @@ _TYPES: given.Types = {
 }
 
 
+_SPAN: given.Types = {
+    "curve": BigInteger(),
+    "run": String(),
+    "name": String(),
+    "level": BigInteger(),
+    "first": BigInteger(),
+    "end": BigInteger(),
+}
+
+
 def append(session: Session, run: Run, values: Mapping[str, Values]) -> None:
     """Take in values that were stored behind the end of each curve, in order of their steps."""
     _store(session, [_row(run, name, said[-1], said) for name, said in values.items()])
 
 
-def renew(session: Session, run: Run, names: Collection[str]) -> None:
+def renew(session: Session, run: Run, curves: Collection[Curve]) -> None:
     """Work these metrics out anew, from the levels of their curves and the run's summary."""
-    keys = [_key(name) for name in names]
-    session.execute(delete(RunFact).where(RunFact.run == run.number, RunFact.key.in_(keys)))
-    left = sorted(name for name in names if name in run.summary)
-    if left:
-        found = curves.ends(session, run.id, left)
-        _store(session, [_row(run, name, _newest(run, name), of) for name, of in found.items()])
+    if not curves:
+        return
+    keys = [_key(curve.name) for curve in curves]
+    old = delete(RunFact).where(RunFact.run == run.number, RunFact.key.in_(keys))
+    session.connection().execute(old)
+    left = [one for one in curves if one.newest is not None and one.name in run.summary]
+    found = _ends(session, left)
+    _store(session, [_row(run, one.name, _newest(run, one.name), found[one]) for one in left])
 
 
 def fill(session: Session, run_id: str) -> None:
@@ -50,7 +76,53 @@ def fill(session: Session, run_id: str) -> None:
     run = runs.locked(session, run_id)
     session.execute(delete(RunFact).where(RunFact.run == run.number))
     facts.write(session, run)
-    renew(session, run, list(run.summary))
+    renew(session, run, list(levels.of_run(session, run_id, run.summary).values()))
+
+
+def _ends(session: Session, curves: Iterable[Curve]) -> Mapping[Curve, Values]:
+    """Values of each of these curves, the least and the greatest among them."""
+    of_number = {curve.number: curve for curve in curves}
+    spans = [
+        (curve.number, curve.run_id, curve.name, *span)
+        for curve in of_number.values()
+        for span in levels.cover(0, (curve.newest or 0) + 1, levels.TOP, curve.sealed)
+    ]
+    found: defaultdict[Curve, list[float | None]] = defaultdict(list)
+    if spans:
+        passed = {"given": given.json_of(_SPAN, spans)}
+        asked = _ends_of_spans(sqlite=dialect.is_sqlite(session))
+        for number, *ends in built.rows(session, asked, passed):
+            found[of_number[number]] += ends
+    return found
+
+
+@built.once
+def _ends_of_spans(*, sqlite: bool) -> CompoundSelect[Any]:
+    """The least and the greatest value in each span of buckets, and in each of points."""
+    span, bucket, point = given.table(_SPAN, sqlite=sqlite), MetricLevel, MetricPoint
+
+    def of(
+        table: type[MetricLevel] | type[MetricPoint],
+        ends: Sequence[ColumnElement[Any]],
+        *whose: ColumnElement[bool],
+    ) -> Select[Any]:
+        inside = (*whose, table.step >= span.c.first, table.step < span.c.end)
+        each = (select(one).where(*inside).correlate(span).scalar_subquery() for one in ends)
+        return select(span.c.curve, *each)
+
+    of_buckets = of(
+        bucket,
+        (func.min(bucket.min), func.max(bucket.max)),
+        bucket.curve == span.c.curve,
+        bucket.level == span.c.level,
+    )
+    of_points = of(
+        point,
+        (func.min(point.value), func.max(point.value)),
+        point.run_id == span.c.run,
+        point.name == span.c.name,
+    )
+    return union_all(of_buckets.where(span.c.level > 0), of_points.where(span.c.level == 0))
 
 
 def _newest(run: Run, name: str) -> float | None:

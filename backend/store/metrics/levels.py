@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from backend.store import dialect, given
+from backend.store import built, dialect, given
 from backend.store.metrics import buckets
 from backend.store.tables.metrics import MetricCurve, MetricLevel, MetricPoint
 
@@ -35,6 +35,9 @@ TOP = len(WIDTHS) - 1
 _SEAL_EVERY = 128
 # Points that one transaction sums up at most, besides as many as it has written.
 _MOST_AT_ONCE = 2048
+
+_NAME: given.Types = {"name": String()}
+_Steps = tuple[int, int, int]  # number of a curve, first step, end
 
 
 class Curve(NamedTuple):
@@ -89,19 +92,27 @@ def of_run(session: Session, run_id: str, names: Collection[str]) -> dict[str, C
 
 
 def _known(session: Session, run_id: str, names: Collection[str]) -> dict[str, Curve | None]:
-    wanted = given.rows(session, {"name": String()}, [[name] for name in sorted(names)])
-    of_name = and_(MetricCurve.run_id == run_id, MetricCurve.name == wanted.c.name)
-    newest = _newest_step(run_id, wanted.c.name).correlate(wanted).scalar_subquery()
-    found = select(wanted.c.name, MetricCurve.number, MetricCurve.sealed_step, newest)
-    rows = session.execute(found.select_from(wanted).outerjoin(MetricCurve, of_name))
+    passed = given.json_of(_NAME, [[name] for name in sorted(names)])
+    finding = _finding(is_sqlite=dialect.is_sqlite(session))
+    rows = built.rows(session, finding, {"given": passed, "of_run": run_id})
     return {
         name: None if number is None else Curve(number, run_id, name, sealed, last)
         for name, number, sealed, last in rows
     }
 
 
+@built.once
+def _finding(*, is_sqlite: bool) -> Select[Any]:
+    """Curves of a run by their names; of those that are missing, the name alone."""
+    wanted, run_id = given.table(_NAME, sqlite=is_sqlite), bindparam("of_run", type_=String)
+    of_name = and_(MetricCurve.run_id == run_id, MetricCurve.name == wanted.c.name)
+    newest = _newest_step(run_id, wanted.c.name).correlate(wanted).scalar_subquery()
+    found = select(wanted.c.name, MetricCurve.number, MetricCurve.sealed_step, newest)
+    return found.select_from(wanted.outerjoin(MetricCurve, of_name))
+
+
 def _newest_step(
-    run_id: str | ColumnElement[str] | InstrumentedAttribute[str],
+    run_id: ColumnElement[str] | InstrumentedAttribute[str],
     name: ColumnElement[str] | InstrumentedAttribute[str],
 ) -> Select[Any]:
     of_name = (MetricPoint.run_id == run_id, MetricPoint.name == name)
@@ -124,10 +135,14 @@ def newest_steps(
 
 def grow(
     session: Session, curves: Mapping[str, Curve], steps: Mapping[str, Collection[int]]
-) -> None:
-    """Take in the points just stored at these steps of each curve, in any order."""
+) -> dict[str, Curve]:
+    """Take in the points just stored at these steps of each curve, in any order.
+
+    Returns the curves as they are now: `newest` counts these points, too.
+    """
+    grown = {name: _with(curve, steps.get(name, ())) for name, curve in curves.items()}
     changed = [
-        (curves[name], step, step + 1)
+        (curves[name].number, step, step + 1)
         for name, stored in steps.items()
         for step in stored
         if step < curves[name].sealed
@@ -135,14 +150,24 @@ def grow(
     left = max(_MOST_AT_ONCE, 2 * sum(len(stored) for stored in steps.values()))
     targets = {name: (max(stored) + 1) // WIDTHS[1] * WIDTHS[1] for name, stored in steps.items()}
     behind = {name: target - curves[name].sealed for name, target in targets.items()}
+    moved: list[Curve] = []
     for name in sorted(behind, key=behind.__getitem__, reverse=True):
         if behind[name] < _SEAL_EVERY or left <= 0:
             break
-        curve = curves[name]
-        end = _reachable(session, curve, targets[name])
-        changed.append((curve._replace(sealed=end), curve.sealed, end))
-        left -= min(_MOST_AT_ONCE, end - curve.sealed)
-    _build(session, changed)
+        first = curves[name].sealed
+        end = _reachable(session, curves[name], targets[name])
+        grown[name] = grown[name]._replace(sealed=end)
+        moved.append(grown[name])
+        changed.append((curves[name].number, first, end))
+        left -= min(_MOST_AT_ONCE, end - first)
+    _build(session, grown.values(), changed)
+    _seal(session, moved)
+    return grown
+
+
+def _with(curve: Curve, stored: Collection[int]) -> Curve:
+    known = [*stored] if curve.newest is None else [*stored, curve.newest]
+    return curve._replace(newest=max(known, default=None))
 
 
 def _reachable(session: Session, curve: Curve, target: int) -> int:
@@ -186,13 +211,15 @@ def catch_up(session: Session, curve: Curve) -> Curve:
     if is_behind(now) and now.newest is not None:
         end = _reachable(session, now, (now.newest + 1) // WIDTHS[1] * WIDTHS[1])
         done = now._replace(sealed=end)
-        _build(session, [(done, now.sealed, end)])
+        _build(session, [done], [(done.number, now.sealed, end)])
+        _seal(session, [done])
         return done
     return now
 
 
-def rewind(session: Session, run_id: str, names: Collection[str], after_step: int) -> None:
-    """Forget the buckets that have a step beyond this one."""
+def rewind(session: Session, run_id: str, names: Collection[str], after_step: int) -> list[Curve]:
+    """Forget the buckets that have a step beyond this one; returns the curves as they are now."""
+    left = []
     for curve in of_run(session, run_id, names).values() if names else ():
         sealed = frontier(max(0, min(curve.sealed, after_step + 1)), 1)
         of_curve = delete(MetricLevel).where(MetricLevel.curve == curve.number)
@@ -200,43 +227,50 @@ def rewind(session: Session, run_id: str, names: Collection[str], after_step: in
             if frontier(curve.sealed, level) > frontier(sealed, level):
                 beyond = MetricLevel.step >= frontier(sealed, level)
                 session.execute(of_curve.where(MetricLevel.level == level, beyond))
-        _seal(session, [curve._replace(sealed=sealed)])
+        left.append(curve._replace(sealed=sealed))
+    _seal(session, left)
+    return left
 
 
-def _seal(session: Session, curves: Iterable[Curve]) -> None:
+def _seal(session: Session, curves: Sequence[Curve]) -> None:
+    if not curves:
+        return
     rows = [{"of_number": curve.number, "to_step": curve.sealed} for curve in curves]
     is_it = MetricCurve.number == bindparam("of_number")
     moved = update(MetricCurve).where(is_it).values(sealed_step=bindparam("to_step"))
     session.connection().execute(moved, rows)
 
 
-def _build(session: Session, changed: Sequence[tuple[Curve, int, int]]) -> None:
-    """Work out anew, level by level, each complete bucket that holds one of these steps."""
-    if not changed:
-        return
-    sealed: dict[int, Curve] = {}
-    for curve, _, _ in changed:
-        known = sealed.setdefault(curve.number, curve)
-        sealed[curve.number] = max(known, curve, key=lambda one: one.sealed)
-    spans = sorted((curve.number, first, end) for curve, first, end in changed)
+def _build(session: Session, curves: Collection[Curve], changed: Sequence[_Steps]) -> None:
+    """Work out anew, level by level, each complete bucket that holds one of these steps.
+
+    Steps are told as spans: number of the curve, first, end. PostgreSQL works a few buckets out one
+    by one, in three fifths of the time. That may be slow where a span is wide and has hardly any
+    points; but where a level has few buckets, so have all above it.
+    """
+    by_number = {curve.number: curve for curve in curves}
+    few = 0 if dialect.is_sqlite(session) else 2 * len(changed)
+    spans = sorted(changed)
     for level in range(1, TOP + 1):
-        ends = {number: frontier(curve.sealed, level) for number, curve in sealed.items()}
-        spans = _whole(spans, WIDTHS[level], ends)
+        width = WIDTHS[level]
+        ends = {number: frontier(curve.sealed, level) for number, curve in by_number.items()}
+        spans = _whole(spans, width, ends)
         if not spans:
-            break
-        of_curves = [(sealed[number], first, end) for number, first, end in spans]
-        _fill(session, level, of_curves, few=2 * len(changed))
-    _seal(session, sealed.values())
+            return
+        if sum(end - first for _, first, end in spans) <= few * width:
+            each = [(curve, at) for curve, first, end in spans for at in range(first, end, width)]
+            _fill_each(session, level, each, by_number)
+            return
+        of_curves = [(by_number[number], first, end) for number, first, end in spans]
+        _fill(session, level, of_curves)
 
 
-def _whole(
-    spans: Iterable[tuple[int, int, int]], width: int, ends: Mapping[int, int]
-) -> list[tuple[int, int, int]]:
+def _whole(spans: Iterable[_Steps], width: int, ends: Mapping[int, int]) -> list[_Steps]:
     """The buckets of a width that hold these steps and lie before the end of their curve.
 
     Each is there once, as one statement may not touch it twice; given and returned in order.
     """
-    found: list[tuple[int, int, int]] = []
+    found: list[_Steps] = []
     for number, first, end in spans:
         begin, stop = first // width * width, min(-(-end // width) * width, ends[number])
         if begin >= stop:
@@ -248,26 +282,38 @@ def _whole(
     return found
 
 
-def _fill(
-    session: Session, level: int, spans: Sequence[tuple[Curve, int, int]], *, few: int
-) -> None:
-    """Store a level's buckets in these spans, from the points or from the level below.
-
-    PostgreSQL works a `few` out one by one, in three fifths of the time. That may be slow where a
-    span is wide and has hardly any points.
-    """
-    width, is_sqlite = WIDTHS[level], dialect.is_sqlite(session)
-    if is_sqlite or sum((end - first) // width for _, first, end in spans) > few:
-        rows = [
-            [curve.number, curve.run_id, curve.name, first, end, width]
-            for curve, first, end in spans
-        ]
-        passed = {"given": given.json_of(buckets.SPAN, rows)}
-        session.connection().execute(buckets.filling(level, sqlite=is_sqlite), passed)
-        return
-    each = [
-        (curve.number, step) for curve, first, end in spans for step in range(first, end, width)
+def _fill(session: Session, level: int, spans: Iterable[tuple[Curve, int, int]]) -> None:
+    """Store a level's buckets in these spans, from the points or from the level below."""
+    rows = [
+        [curve.number, curve.run_id, curve.name, first, end, WIDTHS[level]]
+        for curve, first, end in spans
     ]
-    arrays = (f"{{{orjson.dumps(column).decode()[1:-1]}}}" for column in zip(*each, strict=True))
-    told = {**dict(zip(("curves", "steps"), arrays, strict=True)), "level": level, "width": width}
-    session.connection().execute(buckets.filling_each(of_points=level == 1), told)
+    passed = {"given": given.json_of(buckets.SPAN, rows)}
+    filling = buckets.filling(level, sqlite=dialect.is_sqlite(session))
+    session.connection().execute(filling, passed)
+
+
+def _fill_each(
+    session: Session, level: int, each: Sequence[tuple[int, int]], curves: Mapping[int, Curve]
+) -> None:
+    """The same for buckets told by curve and first step, and all above them; PostgreSQL alone.
+
+    All but those of points have one statement: the driver does not wait between them.
+    """
+    told: list[dict[str, Any]] = []
+    while each:
+        columns = (f"{{{orjson.dumps(one).decode()[1:-1]}}}" for one in zip(*each, strict=True))
+        named = dict(zip(("curves", "steps"), columns, strict=True))
+        told.append({**named, "level": level, "width": WIDTHS[level]})
+        level += 1
+        if level > TOP:
+            break
+        width = WIDTHS[level]
+        ends = {number: frontier(curve.sealed, level) for number, curve in curves.items()}
+        above = {(number, at // width * width) for number, at in each if at < ends[number]}
+        each = sorted(above)
+    n_of_points = sum(one["level"] == 1 for one in told)
+    for some in (told[:n_of_points], told[n_of_points:]):
+        if some:
+            filling = buckets.filling_each(of_points=some[0]["level"] == 1)
+            session.connection().execute(filling, some)

@@ -134,14 +134,16 @@ def store(session: Session, run: Run, attempt: int, lines: Sequence[MetricLine])
         _keep(session, list(rows.values()), are_new=len(behind) == len(steps))
         if attempt != OUTSIDE_ATTEMPT:  # These stand at the tokens that are noted already.
             tokens.note(session, run.id, {(row.step, row.tokens) for row in rows.values()})
-        levels.grow(session, curves, steps)
+        grown = levels.grow(session, curves, steps)
         newest = {
             name: rows[name, of_name[-1]].value
             for name, of_name in steps.items()
             if of_name[-1] >= (curves[name].newest or 0)
         }
         run.summary = {**run.summary, **newest}
-        _tell_extremes(session, run, rows, steps, behind)
+        extremes.append(session, run, _values(rows, steps, behind))
+        within = [curve for name, curve in grown.items() if name not in behind]
+        extremes.renew(session, run, within)
     events = _events(said, attempt, n_names=len(run.summary))
     if invalid:
         events.append(_invalid(invalid))
@@ -161,19 +163,13 @@ def _is_behind(curve: levels.Curve, steps: Sequence[int]) -> bool:
     return curve.newest is None or steps[0] > curve.newest
 
 
-def _tell_extremes(
-    session: Session,
-    run: Run,
+def _values(
     rows: Mapping[tuple[str, int], _Row],
     steps: Mapping[str, Sequence[int]],
-    behind: Collection[str],
-) -> None:
-    """Let lists find the run by what was stored at these steps of each curve."""
-    values = {name: [rows[name, step].value for step in steps[name]] for name in behind}
-    extremes.append(session, run, values)
-    if within := [name for name in steps if name not in behind]:
-        session.flush()
-        extremes.renew(session, run, within)
+    names: Collection[str],
+) -> dict[str, list[float | None]]:
+    """The values of these curves that are stored, in order of their steps."""
+    return {name: [rows[name, step].value for step in steps[name]] for name in names}
 
 
 def is_name(name: str) -> bool:
@@ -315,11 +311,10 @@ def rewind(session: Session, run_id: str, after_step: int, *, at: datetime) -> N
     session.execute(delete(MetricPoint).where(*beyond))
     outside = {name for name in run.summary if name.startswith(OUTSIDE_PREFIXES)}
     tokens.rewind(session, run_id, after_step, outside)
-    levels.rewind(session, run_id, names, after_step)
+    curves = levels.rewind(session, run_id, names, after_step)
     kept = {name: value for name, value in run.summary.items() if name not in names}
     run.summary = kept | _newest_values(session, run_id, names)
-    session.flush()
-    extremes.renew(session, run, names)
+    extremes.renew(session, run, curves)
     run_events.append(session, run_id, [NewEvent("rewind", {"step": after_step})], at=at)
 
 

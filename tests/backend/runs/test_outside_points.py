@@ -20,6 +20,7 @@ from backend.store.tables.runs import Run, RunFact
 from tests.backend.runs.conftest import AT, Seed
 from tests.backend.runs.scanned_levels import check_levels
 from tests.conftest import migrate, migrate_back
+from tests.plans import sent_to
 
 STEPS = (0, 1, 2, 5, 63, 64, 65, 127, 128, 200, 1000, 2**40)
 NAMES = ("loss", "reward/mean", "gold/score", "outside/other")
@@ -257,6 +258,22 @@ def test_the_time_of_a_step_is_that_of_a_scan(
 
     scanned = {step: time_by_scan(database, run_id, step) for step in STEPS}
     assert found == {step: time for step, time in scanned.items() if time is not None}
+
+
+def test_late_points_reach_postgresql_in_two_messages_for_all_levels(
+    database: Database, seed: Seed
+) -> None:
+    run_id = add_run(database, seed)
+    attach_gold(database, run_id, *range(0, 4000, 8))
+    with sent_to(database) as sent:
+        attach_gold(database, run_id, *range(1, 4000, 500))
+
+    filling = [one for one in sent if one.statement.startswith("INSERT INTO metric_levels")]
+    n_levels = 5  # whose buckets have 8 to 2048 steps
+    assert sum(one.times for one in filling) == n_levels
+    assert len(filling) == (n_levels if database.is_sqlite else 2)
+    assert not any(one.statement.startswith("UPDATE metric_curves") for one in sent)
+    check(database, run_id)
 
 
 def test_the_migration_finds_the_tokens_of_what_is_there_already(
