@@ -16,12 +16,14 @@ from sqlalchemy.orm import Session
 from backend.domain.audit_chain import BEGINNING, Head, Line, Link, sha256_of
 from backend.schemas.paging import Listing
 from backend.schemas.people import AuditAnswer
-from backend.store import dialect, given, record_names
+from backend.store import built, dialect, given, record_names
 from backend.store.paging import Page, page_of
 from backend.store.tables.people import AuditEntry
 
 # Of PostgreSQL's advisory locks: whoever adds a line waits for the line before.
 _LOCK = 7_246_001
+_LOCKING = select(func.pg_advisory_xact_lock(_LOCK))
+_NEWEST = select(AuditEntry.number, AuditEntry.sha256).order_by(AuditEntry.number.desc()).limit(1)
 _READ_AT_ONCE = 1000
 
 
@@ -57,23 +59,22 @@ def record_all(
     """Add a line with its data for each object that one action has changed."""
     if not changed:
         return
+    session.flush()  # Before the lock: what others wait for by then is held already.
     if not dialect.is_sqlite(session):
-        session.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+        built.rows(session, _LOCKING, {})
     last = head(session)
     rows = []
     for object_id, data in changed.items():
         line = Line(last.number + 1, user_id, action, object_id, dict(data), request_id, at)
         last = Head(line.number, sha256_of(line, last.sha256))
         rows.append({**line._asdict(), "sha256": last.sha256})
-    session.flush()
     # Not as objects, which cost several times as much: a request may change five hundred.
     given.insert_all(session, AuditEntry, rows)
 
 
 def head(session: Session) -> Head:
     """The last line's number and hash."""
-    newest = select(AuditEntry.number, AuditEntry.sha256).order_by(AuditEntry.number.desc())
-    found = session.execute(newest.limit(1)).one_or_none()
+    found = built.row(session, _NEWEST, {})
     return Head(0, BEGINNING) if found is None else Head(*found)
 
 

@@ -8,16 +8,34 @@ import hashlib
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, func, select
+from sqlalchemy import BigInteger, Integer, bindparam, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from backend.errors import Conflict
-from backend.store import dialect
+from backend.store import built, dialect
 from backend.store.tables.credentials import IdempotencyKey
 
 KEPT_FOR = timedelta(days=7)
 # More than one for each that comes, so that what is too old becomes less.
 _FORGOTTEN_AT_ONCE = 10
+
+
+_LOCK = select(func.pg_advisory_xact_lock(bindparam("number", type_=BigInteger)))
+_IS_IT = (
+    IdempotencyKey.user_id == bindparam("of_user"),
+    IdempotencyKey.key == bindparam("with_key"),
+)
+_KEPT = select(
+    IdempotencyKey.route, IdempotencyKey.body_sha256, IdempotencyKey.status, IdempotencyKey.answer
+).where(*_IS_IT)
+_OLD = (
+    select(IdempotencyKey.user_id, IdempotencyKey.key)
+    .where(IdempotencyKey.created_at < bindparam("before"))
+    .order_by(IdempotencyKey.created_at)
+    .limit(bindparam("most", type_=Integer))
+    .with_for_update(skip_locked=True)
+)
+_NEW = insert(IdempotencyKey)
 
 
 class KeptAnswer(NamedTuple):
@@ -38,16 +56,17 @@ def find(
     if not dialect.is_sqlite(session):
         digest = hashlib.sha256(f"{user_id}\0{key}".encode()).digest()
         number = int.from_bytes(digest[:8], "big", signed=True)
-        session.execute(select(func.pg_advisory_xact_lock(number)))
-    row = session.get(IdempotencyKey, (user_id, key))
+        built.rows(session, _LOCK, {"number": number})
+    row = built.row(session, _KEPT, {"of_user": user_id, "with_key": key})
     if row is None:
         return None
-    if (row.route, row.body_sha256) != (route, body_sha256):
+    its_route, its_body, status, answered = row
+    if (its_route, its_body) != (route, body_sha256):
         raise Conflict(
             "this Idempotency-Key was used for another request",
             advice="Use a fresh key for every new request.",
         )
-    return KeptAnswer(row.status, row.answer)
+    return KeptAnswer(status, answered)
 
 
 def forget(session: Session, *, before: datetime, most: int) -> int:
@@ -56,18 +75,10 @@ def forget(session: Session, *, before: datetime, most: int) -> int:
     At most `most` at once, so that nobody waits long for the writer; returns how many. Rows that
     another transaction forgets at this moment are left to it.
     """
-    answer = IdempotencyKey
-    old = (
-        select(answer.user_id, answer.key)
-        .where(answer.created_at < before)
-        .order_by(answer.created_at)
-        .limit(most)
-        .with_for_update(skip_locked=True)
-    )
-    keys = [{"of_user": row[0], "with_key": row[1]} for row in session.execute(old)]
+    old = built.rows(session, _OLD, {"before": before, "most": most})
+    keys = [{"of_user": user_id, "with_key": key} for user_id, key in old]
     if keys:
-        is_old = (answer.user_id == bindparam("of_user"), answer.key == bindparam("with_key"))
-        session.connection().execute(delete(answer).where(*is_old), keys)
+        session.connection().execute(delete(IdempotencyKey).where(*_IS_IT), keys)
     return len(keys)
 
 
@@ -84,15 +95,13 @@ def keep(
 ) -> None:
     """Keep the answer of this request in its own transaction, and forget a few that are too old."""
     forget(session, before=at - KEPT_FOR, most=_FORGOTTEN_AT_ONCE)
-    session.add(
-        IdempotencyKey(
-            user_id=user_id,
-            key=key,
-            route=route,
-            body_sha256=body_sha256,
-            status=status,
-            answer=answer,
-            created_at=at,
-        )
-    )
-    session.flush()
+    row = {
+        "user_id": user_id,
+        "key": key,
+        "route": route,
+        "body_sha256": body_sha256,
+        "status": status,
+        "answer": answer,
+        "created_at": at,
+    }
+    built.changed(session, _NEW, row)
