@@ -17,6 +17,7 @@ from backend.routes import api_router
 from backend.schemas.metrics.curves import MetricsAccepted, MetricsAnswer, OutsideMetricsBody
 from backend.schemas.metrics.distributions import DistributionsAnswer
 from backend.schemas.metrics.prompt_scores import PromptScoresAnswer
+from backend.schemas.metrics.seeds import GroupCurves
 from backend.schemas.numbers import LARGEST
 from backend.schemas.paging import Id
 from backend.schemas.run_directory.events import MetricLine
@@ -38,6 +39,9 @@ FromQuery = Annotated[
     float | None, Query(alias="from", allow_inf_nan=False, description="Least x, inclusive.")
 ]
 ToQuery = Annotated[float | None, Query(allow_inf_nan=False, description="Greatest x, inclusive.")]
+ExactQuery = Annotated[
+    bool, Query(description="Values as they are, not to 1/8192 of the curve's range.")
+]
 Encodings = Annotated[str, Header(alias="accept-encoding", max_length=500, include_in_schema=False)]
 
 
@@ -58,9 +62,7 @@ def read_metrics(
             ge=1, le=20_000, description="Buckets per curve at most; twice as many points whole."
         ),
     ] = 1000,
-    exact: Annotated[
-        bool, Query(description="Values as they are, not to 1/8192 of the curve's range.")
-    ] = False,
+    exact: ExactQuery = False,
     encodings: Encodings = "",
 ) -> Response:
     """Columns of min, max, mean and last per bucket; curves with few points come whole."""
@@ -115,7 +117,7 @@ def read_prompt_scores(
 
 
 def packed(
-    answer: MetricsAnswer | DistributionsAnswer | PromptScoresAnswer, encodings: str
+    answer: MetricsAnswer | DistributionsAnswer | PromptScoresAnswer | GroupCurves, encodings: str
 ) -> Response:
     """The answer as JSON, compressed where the client takes that."""
     body, headers = orjson.dumps(answer, default=vars), {"Vary": "Accept-Encoding"}

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Query, Response
 
-from backend.api.metrics import AxisQuery, FromQuery, ToQuery
+from backend.api.metrics import AxisQuery, Encodings, ExactQuery, FromQuery, ToQuery, packed
 from backend.api.several_runs import RunsQuery, seen_runs
 from backend.deps import SessionDep
 from backend.domain.access import Caller
@@ -42,7 +42,7 @@ def compare_runs(
     return seed_groups.of_runs(session, run_ids, metric, evaluated_on, caller)
 
 
-@router.get("/seed-groups/curves")
+@router.get("/seed-groups/curves", response_model=GroupCurves)
 def read_group_curves(
     session: SessionDep,
     caller: Caller,
@@ -52,7 +52,9 @@ def read_group_curves(
     from_: FromQuery = None,
     to: ToQuery = None,
     points: Annotated[int, Query(ge=1, le=2000, description="Buckets per curve at most.")] = 300,
-) -> GroupCurves:
+    exact: ExactQuery = False,
+    encodings: Encodings = "",
+) -> Response:
     """The mean over the seeds of each group with its interval, by metric and bucket.
 
     On other axes than steps a seed counts between its points by linear interpolation.
@@ -60,4 +62,4 @@ def read_group_curves(
     run_ids = seen_runs(session, caller, runs)
     wanted = list(dict.fromkeys(name for name in names.split(",") if name))
     window = Window(x=x, from_=from_, to=to, points=points)
-    return group_curves.read(session, run_ids, wanted, window)
+    return packed(group_curves.read(session, run_ids, wanted, window, exact=exact), encodings)

@@ -131,22 +131,34 @@ class SeedGroups(ApiAnswer):
     )
 
 
+class BandValues(ApiAnswer):
+    """Columns of a band as numbers: value = low + unit x number, null = no value.
+
+    Numbers are whole, from 0 to 8192, or with `exact` the values themselves (low 0, unit 1). The
+    95 % interval is from `lower` to `upper`.
+    """
+
+    low: float
+    unit: float
+    value: list[float | None]
+    lower: list[float | None]
+    upper: list[float | None]
+
+
 class GroupCurve(ApiAnswer):
     """What the seeds of a group say of a metric together, by bucket: columns of equal length.
 
-    Buckets have `n` runs, interpolated ones among them; `value`, `low` and `high` are null where
-    these are fewer than three. `n_nan` values in a bucket are not finite: no mean counts them.
+    Buckets have `n` runs, interpolated ones among them; the columns of `y` are null where these are
+    fewer than three. `n_nan` values in a bucket are not finite: no mean counts them.
     """
 
     group: int
     name: str
     is_iqm: bool = Field(description="Whether all its values are IQMs; else all are means.")
-    x: list[float]
+    x: list[float] = Field(description="The greatest x of each bucket, exact.")
     n: list[int]
     n_nan: list[int]
-    value: list[float | None]
-    low: list[float | None]
-    high: list[float | None]
+    y: BandValues
 
 
 class GroupCurves(ApiAnswer):

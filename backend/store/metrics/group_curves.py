@@ -9,13 +9,14 @@ from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
+from backend.domain.curves.downsample import EXACT, scale_of
 from backend.domain.seeds import groups as seeds
-from backend.domain.seeds.bands import Point, SeedCurve, bands
+from backend.domain.seeds.bands import Band, Point, SeedCurve, bands
 from backend.domain.seeds.draws import counted
 from backend.domain.seeds.estimates import FEWEST_FOR_IQM
 from backend.domain.seeds.shares import is_share
 from backend.schemas.metrics.curves import Series
-from backend.schemas.metrics.seeds import GroupCurve, GroupCurves
+from backend.schemas.metrics.seeds import BandValues, GroupCurve, GroupCurves
 from backend.store.metrics import curves, draws
 from backend.store.metrics.curves import Window
 from backend.store.metrics.seed_groups import configs_of, metrics_of
@@ -27,9 +28,16 @@ _Key = tuple[str, str]
 
 
 def read(
-    session: Session, run_ids: Sequence[str], names: Sequence[str], window: Window
+    session: Session,
+    run_ids: Sequence[str],
+    names: Sequence[str],
+    window: Window,
+    *,
+    exact: bool = False,
 ) -> GroupCurves:
     """Read what the seeds of each group say of these metrics, in at most so many buckets.
+
+    Values are told to 1/8192 of the range that a curve has with its band, or exactly.
 
     Of each seed one run counts. On other axes than steps, where seeds rarely have points at the
     same places, a seed counts between its points by linear interpolation. Which estimator a curve
@@ -54,8 +62,29 @@ def read(
             is_joined=is_joined,
             is_share=is_share(name),
         )
-        items += [GroupCurve(group=i, name=name, **vars(one)) for i, one in enumerate(found)]
-    return GroupCurves(items=items)
+        items += [_curve(place, name, one, exact=exact) for place, one in enumerate(found)]
+    return GroupCurves.model_construct(items=items)
+
+
+def _curve(group: int, name: str, band: Band, *, exact: bool) -> GroupCurve:
+    known = [one for one in (*band.value, *band.low, *band.high) if one is not None]
+    scale = EXACT if exact or not known else scale_of(min(known), max(known))
+    values = BandValues.model_construct(
+        low=scale.low,
+        unit=scale.unit,
+        value=scale.numbers(band.value),
+        lower=scale.numbers(band.low),
+        upper=scale.numbers(band.high),
+    )
+    return GroupCurve.model_construct(
+        group=group,
+        name=name,
+        is_iqm=band.is_iqm,
+        x=band.x,
+        n=band.n,
+        n_nan=band.n_nan,
+        y=values,
+    )
 
 
 def _seed_curve(

@@ -314,6 +314,25 @@ export interface components {
             sha256: string;
         };
         /**
+         * BandValues
+         * @description Columns of a band as numbers: value = low + unit x number, null = no value.
+         *
+         *     Numbers are whole, from 0 to 8192, or with `exact` the values themselves (low 0, unit 1). The
+         *     95 % interval is from `lower` to `upper`.
+         */
+        BandValues: {
+            /** Low */
+            low: number;
+            /** Unit */
+            unit: number;
+            /** Value */
+            value: (number | null)[];
+            /** Lower */
+            lower: (number | null)[];
+            /** Upper */
+            upper: (number | null)[];
+        };
+        /**
          * CheckpointAnswer
          * @description A checkpoint of a run.
          */
@@ -1028,8 +1047,8 @@ export interface components {
          * GroupCurve
          * @description What the seeds of a group say of a metric together, by bucket: columns of equal length.
          *
-         *     Buckets have `n` runs, interpolated ones among them; `value`, `low` and `high` are null where
-         *     these are fewer than three. `n_nan` values in a bucket are not finite: no mean counts them.
+         *     Buckets have `n` runs, interpolated ones among them; the columns of `y` are null where these are
+         *     fewer than three. `n_nan` values in a bucket are not finite: no mean counts them.
          */
         GroupCurve: {
             /** Group */
@@ -1041,18 +1060,16 @@ export interface components {
              * @description Whether all its values are IQMs; else all are means.
              */
             is_iqm: boolean;
-            /** X */
+            /**
+             * X
+             * @description The greatest x of each bucket, exact.
+             */
             x: number[];
             /** N */
             n: number[];
             /** N Nan */
             n_nan: number[];
-            /** Value */
-            value: (number | null)[];
-            /** Low */
-            low: (number | null)[];
-            /** High */
-            high: (number | null)[];
+            y: components["schemas"]["BandValues"];
         };
         /**
          * GroupCurves

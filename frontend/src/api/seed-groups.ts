@@ -2,7 +2,28 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { request, type QueryValue } from "./client";
-import type { GroupCurves, SeedGroups } from "./types";
+import type { AnsweredGroupCurve, GroupCurves, SeedGroups } from "./types";
+
+/** What the seeds of a group say together: columns by bucket, null where they are fewer than three. */
+export interface GroupCurve {
+  readonly group: number;
+  readonly name: string;
+  readonly is_iqm: boolean;
+  readonly x: readonly number[];
+  readonly n: readonly number[];
+  readonly n_nan: readonly number[];
+  readonly value: readonly (number | null)[];
+  /** The ends of its 95 % interval. */
+  readonly low: readonly (number | null)[];
+  readonly high: readonly (number | null)[];
+}
+
+/** Of what the service answers: value = low + unit x number. */
+export function groupCurveOf({ y, ...curve }: AnsweredGroupCurve): GroupCurve {
+  const values = (numbers: readonly (number | null)[]) =>
+    numbers.map((one) => (one === null ? null : y.low + y.unit * one));
+  return { ...curve, value: values(y.value), low: values(y.lower), high: values(y.upper) };
+}
 
 /** By `metric`, or else by evaluations on the set `evaluatedOn`; null: by what decides. */
 export const seedGroupsQuery = (
@@ -27,9 +48,9 @@ export const groupCurvesQuery = (
 ) =>
   queryOptions({
     queryKey: ["seed-groups", runIds, "curves", name, query],
-    queryFn: ({ signal }) =>
-      request<GroupCurves>("/seed-groups/curves", {
-        signal,
-        query: { runs: runIds.join(","), names: name, ...query },
-      }),
+    queryFn: async ({ signal }) => {
+      const asked = { runs: runIds.join(","), names: name, ...query };
+      const { items } = await request<GroupCurves>("/seed-groups/curves", { signal, query: asked });
+      return items.map(groupCurveOf);
+    },
   });

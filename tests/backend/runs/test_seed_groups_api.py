@@ -1,6 +1,7 @@
 """GET /seed-groups: runs of the store by what they are seeds of, and whether one is better."""
 
 from collections.abc import Iterable, Sequence
+from random import Random
 from typing import Any
 
 import pytest
@@ -55,6 +56,17 @@ def asked(api: TestClient, runs: Iterable[str], **query: str) -> dict[str, Any]:
     answer = api.get("/seed-groups", params={"runs": ",".join(runs), **query})
     found: dict[str, Any] = answer.raise_for_status().json()
     return found
+
+
+def curves(api: TestClient, **query: Any) -> list[dict[str, Any]]:
+    """The curves of groups, their values as they are."""
+    answer = api.get("/seed-groups/curves", params={"exact": True} | query)
+    items = answer.raise_for_status().json()["items"]
+    for one in items:
+        values = one.pop("y")
+        assert (values["low"], values["unit"]) == (0, 1)
+        one |= {"value": values["value"], "low": values["lower"], "high": values["upper"]}
+    return list(items)
 
 
 @pytest.fixture
@@ -116,13 +128,39 @@ def test_groups_and_their_configs_call_models_by_their_names(
 def test_bands_are_of_all_seeds_step_by_step(api: TestClient, groups: list[list[str]]) -> None:
     runs = ",".join(groups[0] + groups[1])
 
-    answer = api.get("/seed-groups/curves", params={"runs": runs, "names": "eval/reward"}).json()
+    high, low = curves(api, runs=runs, names="eval/reward")
 
-    high, low = answer["items"]
     assert (high["x"], high["n"], high["value"]) == ([0, 10, 20], [3, 3, 3], [0, 2, 5])
     assert (low["x"], low["value"]) == ([0, 10, 20], [0, 1, 2])
     assert not high["is_iqm"]
     assert high["high"] == [0, 2, pytest.approx(5 + 2.48414, abs=1e-4)]
+
+
+def test_curves_are_sent_as_whole_numbers_and_compressed(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    """A value is told to 1/8192 of the range of its curve with its band."""
+    rng = Random(7)
+    runs = [made(api, database, seed, n, [rng.gauss(5, 2) for _ in range(400)]) for n in range(4)]
+    query = {"runs": ",".join(runs), "names": "eval/reward"}
+    (exact,) = curves(api, **query)
+
+    plain = api.get("/seed-groups/curves", params=query, headers={"Accept-Encoding": "identity"})
+    packed = api.get("/seed-groups/curves", params=query)
+
+    assert (packed.headers["Content-Encoding"], packed.headers["Vary"]) == (
+        "gzip",
+        "Accept-Encoding",
+    )
+    assert "Content-Encoding" not in plain.headers
+    assert packed.json() == plain.json()
+    (told,) = packed.json()["items"]
+    y = told["y"]
+    assert (told["x"], told["n"], told["n_nan"]) == (exact["x"], exact["n"], exact["n_nan"])
+    for name, own in (("value", "value"), ("lower", "low"), ("upper", "high")):
+        assert all(isinstance(one, int) and 0 <= one <= 8192 for one in y[name])
+        for number, value in zip(y[name], exact[own], strict=True):
+            assert y["low"] + y["unit"] * number == pytest.approx(value, abs=0.5001 * y["unit"])
 
 
 def test_values_that_are_not_finite_are_told_with_the_mean_of_the_others(
@@ -141,12 +179,12 @@ def test_values_that_are_not_finite_are_told_with_the_mean_of_the_others(
 
     asked = {"runs": ",".join(runs), "names": "loss"}
     for more in ({"to": "9"}, {}, {"x": "time"}):
-        (curve,) = api.get("/seed-groups/curves", params=asked | more).json()["items"]
+        (curve,) = curves(api, **(asked | more))
         assert len(curve["n_nan"]) == len(curve["x"])
         # The first run has none: its step is none that was logged.
         assert sum(curve["n_nan"]) == 3
         assert {one for one in curve["value"] if one is not None} == {1.0}
-    (begun,) = api.get("/seed-groups/curves", params=asked | {"to": "9"}).json()["items"]
+    (begun,) = curves(api, **(asked | {"to": "9"}))
     assert (begun["n"][:4], begun["n_nan"][:4]) == ([3, 3, 3, 4], [1, 1, 1, 0])
 
 
@@ -164,7 +202,7 @@ def test_by_tokens_a_seed_counts_between_its_evaluations(
             metrics.append(session, run, 1, lines, at=AT)
 
     query = {"runs": ",".join(runs), "names": "eval/reward", "x": "tokens"}
-    (curve,) = api.get("/seed-groups/curves", params=query).json()["items"]
+    (curve,) = curves(api, **query)
 
     assert curve["x"] == [0, 100, 150, 200, 300, 400]
     assert curve["n"] == [3, 3, 3, 3, 3, 2]
@@ -172,11 +210,11 @@ def test_by_tokens_a_seed_counts_between_its_evaluations(
 
     # A part says the same of its places: beyond its borders the seeds have points, too.
     window = query | {"from": "140", "to": "260"}
-    (part,) = api.get("/seed-groups/curves", params=window).json()["items"]
+    (part,) = curves(api, **window)
     assert (part["x"], part["n"]) == ([150, 200], [3, 3])
     assert part["value"] == [pytest.approx(1.5), pytest.approx(2.0)]
     nothing = query | {"from": "110", "to": "140"}
-    assert api.get("/seed-groups/curves", params=nothing).json()["items"][0]["x"] == []
+    assert curves(api, **nothing)[0]["x"] == []
 
 
 def test_a_part_of_a_curve_has_the_estimator_of_the_whole(
@@ -188,8 +226,8 @@ def test_a_part_of_a_curve_has_the_estimator_of_the_whole(
     for axis in ("step", "time"):
         query = {"runs": ",".join(runs), "names": "eval/reward", "x": axis, "points": 300}
         window = query | ({"from": "30"} if axis == "step" else {"from": "3"})
-        (whole,) = api.get("/seed-groups/curves", params=query).json()["items"]
-        (part,) = api.get("/seed-groups/curves", params=window).json()["items"]
+        (whole,) = curves(api, **query)
+        (part,) = curves(api, **window)
 
         assert (whole["is_iqm"], part["is_iqm"]) == (True, True)
         assert set(part["n"]) == {8}
@@ -201,7 +239,7 @@ def test_long_curves_come_in_at_most_so_many_buckets(
     runs = [made(api, database, seed, n, [float(i) for i in range(500)]) for n in range(3)]
 
     query = {"runs": ",".join(runs), "names": "eval/reward", "points": 40}
-    (curve,) = api.get("/seed-groups/curves", params=query).json()["items"]
+    (curve,) = curves(api, **query)
 
     assert 36 <= len(curve["x"]) <= 41
     assert curve["x"][-1] == 4990
@@ -318,7 +356,7 @@ def test_a_run_that_continues_another_is_its_seed(
         changed(session, first, state="crashed")
     assert counted() == [third]
     query = {"runs": f"{first},{second},{third}", "names": "eval/reward"}
-    assert api.get("/seed-groups/curves", params=query).json()["items"][0]["n"] == [1, 1]
+    assert curves(api, **query)[0]["n"] == [1, 1]
 
 
 @pytest.mark.parametrize(

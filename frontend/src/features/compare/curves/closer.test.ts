@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { GroupCurve, Series } from "@/api/types";
+import { groupCurveOf, type GroupCurve } from "@/api/seed-groups";
+import type { Series } from "@/api/types";
 
 import { groupCurve, isComplete, runCurve } from "./closer";
 
@@ -13,6 +14,25 @@ const series = (x: number[], n = x.length): Series => ({
   ...{ run: "a", name: "loss", n, x, origin: 0, first: x[0] ?? null, newest: x.at(-1) ?? null },
   ...{ n_points: x.map(() => 1), n_nan: x.map(() => 0) },
   y: { low: 0, unit: 1, min: x, max: x, mean: x, last: x },
+});
+
+it("reads a curve of a group as it is sent: in parts of its range", () => {
+  const y = { low: 1, unit: 0.5, value: [0, 2, null], lower: [0, 1, null], upper: [0, 4, null] };
+  const sent = {
+    group: 1,
+    name: "loss",
+    is_iqm: true,
+    x: [1, 2, 3],
+    n: [3, 3, 2],
+    n_nan: [0, 0, 1],
+  };
+  const { value, low, high, ...rest } = groupCurveOf({ ...sent, y });
+  expect(rest).toEqual(sent);
+  expect([value, low, high]).toEqual([
+    [1, 2, null],
+    [1, 1.5, null],
+    [1, 3, null],
+  ]);
 });
 
 describe("a closer look at compared curves", () => {

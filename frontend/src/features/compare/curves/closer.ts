@@ -1,5 +1,6 @@
 /** Curves as a whole with a part of them closer, so that lines lead in and out of the part. Pure. */
-import type { GroupCurve, Series } from "@/api/types";
+import type { GroupCurve } from "@/api/seed-groups";
+import type { Series } from "@/api/types";
 import { curveOf, within, type Curve } from "@/charts/live-curves";
 
 /** Whether no curve leaves a point out. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { GroupCurve, Metric } from "@/api/types";
+import type { GroupCurve } from "@/api/seed-groups";
+import type { Metric } from "@/api/types";
 import type { Axis, Curve } from "@/charts/live-curves";
 import { explainer } from "@/components/metrics/explained";
 

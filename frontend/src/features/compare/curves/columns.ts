@@ -1,7 +1,7 @@
 /** Curves of groups and of their runs as one table with one column of x, as a plot wants it. Pure. */
 import type uPlot from "uplot";
 
-import type { GroupCurve } from "@/api/types";
+import type { GroupCurve } from "@/api/seed-groups";
 import type { Axis } from "@/charts/live-curves";
 import type { Edges, Line } from "@/charts/plot";
 import { areSparse, plotted, type Drawn } from "@/components/chart/columns";

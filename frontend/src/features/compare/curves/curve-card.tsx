@@ -2,7 +2,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 
-import type { GroupCurve, Run, SeedGroups } from "@/api/types";
+import type { GroupCurve } from "@/api/seed-groups";
+import type { Run, SeedGroups } from "@/api/types";
 import { placeText } from "@/charts/axes";
 import type { Axis } from "@/charts/live-curves";
 import { Plot } from "@/charts/plot";

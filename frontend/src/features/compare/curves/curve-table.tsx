@@ -1,5 +1,6 @@
 /** Compared curves as a table: groups with a mean as one column, runs of others as one each. */
-import type { GroupCurve, Run } from "@/api/types";
+import type { GroupCurve } from "@/api/seed-groups";
+import type { Run } from "@/api/types";
 import { AXIS_NAMES, cellText } from "@/charts/axes";
 import type { Axis, Zoom } from "@/charts/live-curves";
 import { whole } from "@/charts/ticks";

@@ -1,5 +1,5 @@
 /** What the curves of groups say where the cursor is. Pure. */
-import type { GroupCurve } from "@/api/types";
+import type { GroupCurve } from "@/api/seed-groups";
 import { placeText } from "@/charts/axes";
 import type { Axis } from "@/charts/live-curves";
 import {

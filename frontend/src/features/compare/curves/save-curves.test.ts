@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { GroupCurve, Run, SeedGroups, Series } from "@/api/types";
+import type { GroupCurve } from "@/api/seed-groups";
+import type { Run, SeedGroups, Series } from "@/api/types";
 import type { Explained } from "@/components/metrics/explained";
 import { csvOf } from "@/lib/files/csv";
 import { fileName } from "@/lib/files/file-name";

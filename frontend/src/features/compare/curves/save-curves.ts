@@ -2,8 +2,8 @@
 import type { QueryClient } from "@tanstack/react-query";
 
 import { metricsQuery } from "@/api/runs";
-import { groupCurvesQuery } from "@/api/seed-groups";
-import type { GroupCurve, Run, SeedGroups, Series } from "@/api/types";
+import { groupCurvesQuery, type GroupCurve } from "@/api/seed-groups";
+import type { Run, SeedGroups, Series } from "@/api/types";
 import { AXIS_COLUMNS } from "@/charts/axes";
 import { lightColours } from "@/charts/colours";
 import type { Picture } from "@/charts/export/svg";
@@ -81,13 +81,16 @@ export async function saveValues(client: QueryClient, chart: Chart): Promise<voi
   const part = { x: axis, from, to, points: MOST_BUCKETS };
   const now = { staleTime: 0, gcTime: 0 };
   const [groups, series] = await Promise.all([
-    client.fetchQuery({ ...groupCurvesQuery(runIds, explained.name, part), ...now }),
+    client.fetchQuery({
+      ...groupCurvesQuery(runIds, explained.name, { ...part, exact: true }),
+      ...now,
+    }),
     client.fetchQuery({
       ...metricsQuery(runIds, { ...part, names: explained.name, exact: true }),
       ...now,
     }),
   ]);
-  const rows = rowsOf(answer, runs, axis, groups.items, series.series);
+  const rows = rowsOf(answer, runs, axis, groups, series.series);
   saveCsv(rows, nameOf(chart));
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { GroupCurve } from "@/api/types";
+import type { GroupCurve } from "@/api/seed-groups";
 import { curveOf } from "@/charts/live-curves";
 import { explainer } from "@/components/metrics/explained";
 

@@ -1,5 +1,5 @@
 /** Curves of groups and runs as a few rows: what each says at a place of the axis. Pure. */
-import type { GroupCurve } from "@/api/types";
+import type { GroupCurve } from "@/api/seed-groups";
 import type { Curve, Zoom } from "@/charts/live-curves";
 import { valuesOf } from "@/components/chart/columns";
 

@@ -3,8 +3,8 @@ import { useQuery, type QueryMeta } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { metricsQuery } from "@/api/runs";
-import { groupCurvesQuery } from "@/api/seed-groups";
-import type { GroupCurve, Series } from "@/api/types";
+import { groupCurvesQuery, type GroupCurve } from "@/api/seed-groups";
+import type { Series } from "@/api/types";
 import type { Axis } from "@/charts/live-curves";
 import type { Drawn } from "@/components/chart/columns";
 import type { Explained } from "@/components/metrics/explained";
@@ -64,8 +64,8 @@ export function useCurves(
   const closeRuns = useQuery({ ...metricsQuery(runIds, { ...ofRuns, ...part }), ...closer });
   const all = [groups, runs, closeGroups, closeRuns];
 
-  const [items, series] = [groups.data?.items, runs.data?.series];
-  const closeItems = (isClose ? closeGroups.data?.items : undefined) ?? noGroups;
+  const [items, series] = [groups.data, runs.data?.series];
+  const closeItems = (isClose ? closeGroups.data : undefined) ?? noGroups;
   const closeSeries = (isClose ? closeRuns.data?.series : undefined) ?? noSeries;
   const curves = useMemo((): ComparedCurves | null => {
     if (items === undefined || series === undefined) return null;

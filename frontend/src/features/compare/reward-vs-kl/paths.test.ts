@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import type { GroupCurve, Run, SeedGroup } from "@/api/types";
+import type { GroupCurve } from "@/api/seed-groups";
+import type { Run, SeedGroup } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 
 import { measuresOf, missingMeasures, type Measure } from "./measures";

@@ -1,5 +1,6 @@
 /** Groups and their runs as paths of reward against KL. Pure. */
-import type { GroupCurve, SeedGroup } from "@/api/types";
+import type { GroupCurve } from "@/api/seed-groups";
+import type { SeedGroup } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 import { paired } from "@/charts/reward-vs-kl/reward-vs-kl";
 import {

@@ -3,8 +3,8 @@ import { useQueries, useQuery, useQueryClient, type QueryClient } from "@tanstac
 import { useState } from "react";
 
 import { metricsQuery } from "@/api/runs";
-import { groupCurvesQuery } from "@/api/seed-groups";
-import type { GroupCurve, Run, SeedGroups, Series } from "@/api/types";
+import { groupCurvesQuery, type GroupCurve } from "@/api/seed-groups";
+import type { Run, SeedGroups, Series } from "@/api/types";
 import { curveOf } from "@/charts/live-curves";
 import { RewardVsKl } from "@/charts/reward-vs-kl/reward-vs-kl";
 import type { Path, PathPoint } from "@/charts/reward-vs-kl/path";
@@ -33,8 +33,10 @@ interface Shared {
 const namesOf = ({ name, costs }: Measure) =>
   [name, `${name}_low`, `${name}_high`, ...costs].join(",");
 
-const ofGroups = (runIds: readonly string[], { name, costs }: Measure) =>
-  [name, ...costs].map((one) => groupCurvesQuery(runIds, one, { x: "step", points: POINTS }));
+const ofGroups = (runIds: readonly string[], { name, costs }: Measure, exact = false) =>
+  [name, ...costs].map((one) =>
+    groupCurvesQuery(runIds, one, { x: "step", points: POINTS, exact }),
+  );
 
 function knownOf(runs: readonly Series[], groups: readonly GroupCurve[]): Known {
   const series = new Map(runs.map((one) => [`${one.run} ${one.name}`, curveOf(one)]));
@@ -51,7 +53,7 @@ function useKnown(measure: Measure, refetchInterval: number | false) {
   const groups = useQueries({
     queries: ofGroups(runIds, measure).map((one) => ({ ...one, refetchInterval })),
   });
-  const items = groups.flatMap((one) => one.data?.items ?? []);
+  const items = groups.flatMap((one) => one.data ?? []);
   const known = knownOf(runs.data?.series ?? [], items);
   const all = [runs, ...groups];
   const failed = all.filter((one) => one.error !== null);
@@ -71,12 +73,9 @@ async function exactlyKnown(client: QueryClient, runIds: readonly string[], meas
   const query = { names: namesOf(measure), points: POINTS, exact: true };
   const [runs, ...groups] = await Promise.all([
     client.fetchQuery({ ...metricsQuery(runIds, query), ...now }),
-    ...ofGroups(runIds, measure).map((one) => client.fetchQuery({ ...one, ...now })),
+    ...ofGroups(runIds, measure, true).map((one) => client.fetchQuery({ ...one, ...now })),
   ]);
-  return knownOf(
-    runs.series,
-    groups.flatMap((one) => one.items),
-  );
+  return knownOf(runs.series, groups.flat());
 }
 
 function NotRecorded({ runs }: { runs: readonly Run[] }) {
