@@ -1,9 +1,10 @@
 """All tabs of a browser share one stream of events, whatever happens to them."""
 
 import time
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Request, expect
 from playwright.sync_api import Error as PlaywrightError
 
 from backend.schemas.run_directory.events import MetricLine
@@ -106,3 +107,32 @@ def test_a_stream_that_is_cut_leaves_no_gap_and_repeats_nothing(
         expect(lines).to_have_text([f"line {step}" for step in range(total)])
         assert points(curves) == total
     forget(open_page, "net::ERR_")
+
+
+def test_a_comparison_asks_again_only_for_what_its_runs_have_told(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Compared while it runs")
+    run = workshop.start_behaving(project, steps=12, hang=True)
+    (other,) = workshop.paused_runs(run, 1)
+    page = open_page(f"/projects/{project}/runs/{run}")
+    wait_for_points(page, 12)
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        names = parse_qs(urlsplit(request.url).query).get("names", [""])
+        asked.append(names[0].split(",")[0])
+
+    page.on("request", note)
+    page.goto(
+        f"{workshop.url}/projects/{project}/compare?runs={run},{other}&metrics=loss,reward/mean"
+    )
+    # Means and curves of both, and once more when the run is followed: it may have told something.
+    while min(asked.count("loss"), asked.count("reward/mean")) < 4:
+        page.wait_for_timeout(100)
+
+    asked.clear()
+    workshop.report(run, *losses(20))
+    while asked.count("loss") < 2:
+        page.wait_for_timeout(100)
+    assert "reward/mean" not in asked

@@ -11,6 +11,7 @@ import { unitOf } from "@/components/metrics/explained";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Answer } from "@/components/seed-groups/answer";
 import { Empty, Loaded } from "@/components/states";
+import { LARGE_REFETCH_MS } from "@/components/run-list/batches";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { SavedViews } from "@/components/views/saved-views";
 import { PageTitle } from "@/components/page-title";
@@ -24,8 +25,8 @@ import { CurveCards } from "./curves/curve-cards";
 import { WhatDiffers } from "./differences/what-differs";
 import { RewardVsKlCard } from "./reward-vs-kl/reward-vs-kl-card";
 import { GroupTable } from "./group-table";
-import { refetchMsOf, useRefetchMs } from "./refetch";
 import { SamePrompt } from "./same-prompt/same-prompt";
+import { mayTell, useRefreshed } from "./use-refreshed";
 import { useView } from "./view";
 
 export function ComparePage() {
@@ -35,9 +36,10 @@ export function ComparePage() {
   const runs = useQuery({
     ...runsByIdQuery(runIds),
     enabled,
-    refetchInterval: ({ state }) => refetchMsOf(state.data),
+    // For progress and the names of new metrics; when one begins or ends, they are asked for at once.
+    refetchInterval: ({ state }) => state.data?.some(mayTell) === true && LARGE_REFETCH_MS,
   });
-  const refetchMs = useRefetchMs(runIds, runs.data);
+  const refetchMs = useRefreshed(runIds, runs.data);
   const groups = useQuery({
     ...seedGroupsQuery(runIds, metric, evaluatedOn),
     enabled,
