@@ -52,10 +52,23 @@ def act(page: Page, metric: str, action: str) -> None:
 
 
 def save(page: Page, metric: str, form: str) -> bytes:
-    with page.expect_download() as found:
-        act(page, metric, f"Save {form}")
-    assert found.value.suggested_filename.endswith(f"loss.{form.lower()}")
+    return save_of(card(page, metric), form, f"loss.{form.lower()}")
+
+
+def save_of(figure: Locator, form: str, ending: str) -> bytes:
+    """What the menu of a figure saves, under a name with this ending."""
+    figure.get_by_role("button", name=re.compile("^Actions for")).press("Enter")
+    with figure.page.expect_download() as found:
+        figure.get_by_role("button", name=re.compile(f"^Save {form}")).press("Enter")
+    assert found.value.suggested_filename.endswith(ending)
     return Path(found.value.path()).read_bytes()
+
+
+def words_of(picture: bytes) -> set[str]:
+    """The words in a picture, which is one of vectors alone."""
+    found = ElementTree.fromstring(picture)
+    assert not list(found.iter(f"{SVG}image"))
+    return {one.text or "" for one in found.iter(f"{SVG}text")}
 
 
 def test_a_chart_tells_what_happened_is_pinned_and_seen_in_full(

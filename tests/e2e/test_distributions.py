@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from backend.schemas.run_directory.events import DistributionLine, MetricLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.spreads import N_RESPONSES, N_STEPS, spread
+from tests.e2e.test_around_a_chart import save_of, words_of
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
 
@@ -64,9 +65,8 @@ def test_values_are_spread_over_steps_as_heat_maps_and_tables(
     rows = cards["length"].get_by_role("row")
     expect(rows).to_have_count(1 + N_STEPS)
     expect(rows.nth(1).get_by_role("cell").first).to_have_text(str(N_RESPONSES))
-    cards["length"].get_by_role("button", name="Actions for Length").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save CSV").click()
-    text = download.value.path().read_text(encoding="utf-8-sig")
+    words = words_of(save_of(cards["length"], "SVG", "length distribution.svg"))
+    assert {"Length of responses", "length, tokens per response", "Step"} <= words
+    text = save_of(cards["length"], "CSV", "length distribution.csv").decode("utf-8-sig")
     assert text.splitlines()[0].startswith("step up to,values,length least,length 5 %")
     assert len(text.splitlines()) == 1 + N_STEPS

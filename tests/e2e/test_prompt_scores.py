@@ -3,13 +3,13 @@
 import csv
 import io
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from backend.schemas.run_directory.events import PromptScoresLine
 from tests.e2e.conftest import OpenPage
+from tests.e2e.test_around_a_chart import save_of, words_of
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
 
@@ -60,17 +60,14 @@ def test_the_prompts_that_saturate_first_come_first(
     assert barriers(page, axe) == []
 
 
-def test_a_prompt_leads_to_its_samples_and_all_are_saved(
-    address: str, open_page: OpenPage, tmp_path: Path
-) -> None:
+def test_a_prompt_leads_to_its_samples_and_all_are_saved(address: str, open_page: OpenPage) -> None:
     page = open_page(address)
     prompts = page.get_by_role("region", name="Prompts")
-    with page.expect_download() as saving:
-        prompts.get_by_role("button", name="Save CSV").click()
-    saving.value.save_as(tmp_path / "csv")
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "csv").read_text(encoding="utf-8"))))
+    rows = list(csv.DictReader(io.StringIO(save_of(prompts, "CSV", "prompts.csv").decode())))
     assert len(rows) == 6 * STEPS / 2
     assert {row["responses"] for row in rows} == {"8"}
+    words = words_of(save_of(prompts, "SVG", "prompts.svg"))
+    assert {"Training prompts by step", "Step", "1", "6"} <= words
 
     prompts.get_by_role("button", name="Score").click()
     expect(page).to_have_url(re.compile("by=score"))

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import OpenPage
 from tests.e2e.paper_runs import Paper, paper
+from tests.e2e.test_around_a_chart import save_of, words_of
 from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
 
@@ -97,6 +98,10 @@ def test_an_evaluation_shows_its_sets_as_one_table(
     expect(responses.get_by_role("img")).to_have_accessible_name(own)
     responses.get_by_label("Set by responses").select_option("unseen")
     expect(responses.get_by_role("img")).to_have_accessible_name(re.compile("^pass@k on unseen"))
+    words = words_of(save_of(responses, "SVG", "unseen by responses.svg"))
+    assert {"pass@k on unseen", "responses (k)", "1", "16"} <= words
+    parts = sets.get_by_role("region", name="By people")
+    assert {"unseen", "own", "2", "10"} <= words_of(save_of(parts, "SVG", "by people.svg"))
     responses.get_by_role("button", name="Table").click()
     expect(responses.get_by_role("row", name=re.compile("^16"))).to_contain_text("[")
     expect(page.get_by_role("searchbox", name="Find a metric")).to_be_visible()
@@ -111,20 +116,20 @@ def test_an_evaluation_shows_its_sets_as_one_table(
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
 def test_a_comparison_has_the_figures_of_the_paper(
-    measured: Paper, open_page: OpenPage, axe: str, tmp_path: Path, theme: str, width: int
+    measured: Paper, open_page: OpenPage, axe: str, theme: str, width: int
 ) -> None:
     address = f"/projects/{measured.project}/compare?runs={','.join(measured.policies)}"
     page = open_page(address, theme=theme, width=width)
     breakdown = page.get_by_role("region", name="Breakdown")
     bars = breakdown.get_by_role("img", name="pass@1 by people, with 95 % intervals")
     expect(bars).to_have_accessible_name(re.compile(r"base \(start\), 2: 0\.600"))
+    words = words_of(save_of(breakdown, "SVG", "unseen.svg"))
+    assert {"base (start)", "grpo", "2", "people"} <= words
     breakdown.get_by_role("button", name="Heat map").click()
     expect(breakdown.get_by_role("row", name="reinforce_pp")).to_contain_text("0.416")
     expect(page).to_have_url(re.compile("as=heat"))
-    with page.expect_download() as saving:
-        breakdown.get_by_role("button", name="Save CSV").click()
-    saving.value.save_as(tmp_path / "csv")
-    rows = list(csv.DictReader(io.StringIO((tmp_path / "csv").read_text(encoding="utf-8"))))
+    assert {"reinforce_pp", "0.416", "10"} <= words_of(save_of(breakdown, "SVG", "unseen.svg"))
+    rows = list(csv.DictReader(io.StringIO(save_of(breakdown, "CSV", "unseen.csv").decode())))
     (row,) = (one for one in rows if (one["group"], one["level"]) == ("grpo", "10"))
     assert (float(row["value"]), row["interval_of"]) == (pytest.approx(0.01), "seeds")
 

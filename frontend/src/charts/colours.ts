@@ -19,4 +19,4 @@ export function lightColours(): (variable: string) => string {
   return (variable) => known.get(variable) ?? "#000000";
 }
 
-const LIGHT = [...COLOURS, "--ink", "--ink-2", "--line", "--surface"] as const;
+const LIGHT = [...COLOURS, "--ink", "--ink-2", "--ink-3", "--line", "--surface"] as const;

@@ -19,6 +19,8 @@ export interface Line {
   readonly alpha?: number;
   readonly isHidden?: boolean;
   readonly isDashed?: boolean;
+  /** In a saved picture. */
+  readonly isDotted?: boolean;
   /** Whether each point has a marker. */
   readonly isMarked?: boolean;
 }

@@ -14,6 +14,8 @@ export interface Scale {
   readonly high: number;
   readonly isLog: boolean;
   readonly ticks: readonly Tick[];
+  /** Whether no line leads from its ticks through the picture: they are names of what is drawn. */
+  readonly isNames?: boolean;
 }
 
 /** Where a value lies between 0 (low) and 1 (high). */
@@ -88,3 +90,10 @@ export function horizontalScale(axis: Axis, low: number, high: number): Scale {
 }
 
 const TIME = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
+
+/** Names in a row, each in the middle of its part of 0 to n; downwards: the first on top. */
+export function nameScale(names: readonly string[], isDownwards = false): Scale {
+  const ticks = names.map((text, place) => ({ at: place + 0.5, text }));
+  const [low, high] = isDownwards ? [names.length, 0] : [0, names.length];
+  return { low, high, isLog: false, ticks, isNames: true };
+}

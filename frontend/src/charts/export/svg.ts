@@ -1,15 +1,25 @@
-/** A chart as a picture of vectors, for papers and slides: titles, axes, lines, bands; pure. */
+/** A chart as a picture of vectors, for papers and slides: titles, axes, cells, lines, bands; pure. */
 import type uPlot from "uplot";
 
 import { AXIS_NAMES } from "../axes";
 import type { Axis, Zoom } from "../live-curves";
 import type { Edges, Line } from "../plot";
+import { cellsOf, CHARACTER_PX, type Cell } from "./cells";
 import { horizontalScale, placeOf, verticalScale, type Scale } from "./scale";
 
 export interface LegendLine {
   readonly label: string;
   readonly colour: string;
   readonly isDashed: boolean;
+  readonly isDotted?: boolean;
+  /** Of a surface instead of a line: filled, or its border alone. */
+  readonly surface?: "filled" | "hollow";
+}
+
+/** An axis of its own kind, such as names of groups. */
+export interface OwnAxis {
+  readonly scale: Scale;
+  readonly label: string;
 }
 
 export interface Picture {
@@ -24,6 +34,11 @@ export interface Picture {
   readonly lines: readonly Line[];
   readonly bands: readonly Edges[];
   readonly whiskers: readonly Edges[];
+  /** Surfaces behind the lines: of a heat map, or bars. */
+  readonly cells?: readonly Cell[];
+  /** Instead of `axis`, and of a scale around the values. */
+  readonly across?: OwnAxis;
+  readonly up?: Scale;
   readonly range: Zoom;
   /** What each colour stands for, a line each below the chart; absent where there is one curve. */
   readonly legend?: readonly LegendLine[];
@@ -35,9 +50,13 @@ export const WIDTH = 840;
 const HEIGHT = 460;
 const LEGEND_LINE = 20;
 const DASHES = "6 4";
+const DOTS = "2 3";
 const LEFT = 84;
+/** Names of groups, and the name of the axis beside them. */
+const MOST_LEFT = 260;
+const NAME_PX = 44;
+const RIGHT = WIDTH - 28;
 const TOP = 74;
-const PLOT_WIDTH = WIDTH - LEFT - 28;
 const PLOT_HEIGHT = HEIGHT - TOP - 58;
 const BOTTOM = TOP + PLOT_HEIGHT;
 const TEXT = "Inter, 'Helvetica Neue', Arial, sans-serif";
@@ -75,12 +94,14 @@ class Drawing {
   readonly xs: readonly number[];
   readonly x: Scale;
   readonly y: Scale;
+  /** Where the plot begins. */
+  readonly left: number;
 
   constructor(readonly picture: Picture) {
     const { data, range, axis, isLog, lines } = picture;
     this.xs = Array.from(data[0]);
     const [from, to] = range ?? [this.xs[0] ?? 0, this.xs.at(-1) ?? 1];
-    this.x = horizontalScale(axis, from, to);
+    this.x = picture.across?.scale ?? horizontalScale(axis, from, to);
     const isSeen = (place: number) => {
       const x = this.xs[place] ?? NaN;
       return x >= this.x.low && x <= this.x.high;
@@ -88,13 +109,17 @@ class Drawing {
     const values = lines.flatMap((line, i) =>
       line.isHidden === true ? [] : columnOf(data, i + 1).filter((_, place) => isSeen(place)),
     );
-    this.y = verticalScale(
-      values.filter((value) => value != null),
-      isLog,
-    );
+    this.y =
+      picture.up ??
+      verticalScale(
+        values.filter((value) => value != null),
+        isLog,
+      );
+    const longest = Math.max(0, ...this.y.ticks.map(({ text }) => text.length));
+    this.left = Math.min(MOST_LEFT, Math.max(LEFT, NAME_PX + CHARACTER_PX * longest));
   }
 
-  readonly across = (x: number) => LEFT + PLOT_WIDTH * placeOf(this.x, x);
+  readonly across = (x: number) => this.left + (RIGHT - this.left) * placeOf(this.x, x);
   readonly down = (y: number) => BOTTOM - PLOT_HEIGHT * placeOf(this.y, y);
 
   /** Places of a column, apart where a value is missing. */
@@ -112,8 +137,10 @@ class Drawing {
 const pathOf = (points: readonly Point[]): string =>
   points.map(([x, y], i) => `${i === 0 ? "M" : "L"}${short(x)} ${short(y)}`).join("");
 
-const dashesOf = ({ isDashed }: { readonly isDashed?: boolean }): string =>
-  isDashed === true ? ` stroke-dasharray="${DASHES}"` : "";
+const dashesOf = ({ isDashed, isDotted }: Pick<Line, "isDashed" | "isDotted">): string => {
+  const dashes = isDashed === true ? DASHES : isDotted === true ? DOTS : "";
+  return dashes === "" ? "" : ` stroke-dasharray="${dashes}"`;
+};
 
 function lineOf(drawing: Drawing, line: Line, index: number): string {
   if (line.isHidden === true || line.width === 0) return "";
@@ -159,33 +186,58 @@ function whiskersOf(drawing: Drawing, [high, low]: Edges): string {
   return `<path d="${parts.join("")}" fill="none" stroke="${stroke}" stroke-width="1.2"/>`;
 }
 
-function axesOf({ x, y, across, down, picture: { colour } }: Drawing): string {
+/** A text that is longer than its room, without its end. */
+const fitting = (text: string, px: number): string => {
+  const most = Math.floor(px / CHARACTER_PX);
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+};
+
+function axesOf({ x, y, left, across, down, picture: { colour } }: Drawing): string {
   const [ink, grid] = [escaped(colour("--ink-2")), escaped(colour("--line"))];
   const rows = y.ticks.map(({ at, text }) => {
     const place = short(down(at));
+    const line = `<line x1="${short(left)}" x2="${RIGHT}" y1="${place}" y2="${place}" stroke="${grid}"/>`;
     return (
-      `<line x1="${LEFT}" x2="${LEFT + PLOT_WIDTH}" y1="${place}" y2="${place}" stroke="${grid}"/>` +
-      `<text x="${LEFT - 8}" y="${place}" dy="4" text-anchor="end" fill="${ink}">${escaped(text)}</text>`
+      (y.isNames === true ? "" : line) +
+      `<text x="${short(left - 8)}" y="${place}" dy="4" text-anchor="end" fill="${ink}">` +
+      `${escaped(fitting(text, left - NAME_PX + CHARACTER_PX))}</text>`
     );
   });
+  const room = x.isNames === true ? (RIGHT - left) / x.ticks.length : Infinity;
   const columns = x.ticks.map(
     ({ at, text }) =>
       `<text x="${short(across(at))}" y="${BOTTOM + 20}" text-anchor="middle" fill="${ink}">` +
-      `${escaped(text)}</text>`,
+      `${escaped(fitting(text, room))}</text>`,
   );
   return [...rows, ...columns].join("");
 }
 
-function labelsOf({ title, run, yLabel, axis, colour }: Picture): string {
+function labelsOf({ left, picture }: Drawing): string {
+  const { title, run, yLabel, axis, across, colour } = picture;
   const [ink, quiet] = [escaped(colour("--ink")), escaped(colour("--ink-2"))];
   const middle = TOP + PLOT_HEIGHT / 2;
   return (
     `<text x="24" y="32" font-size="18" font-weight="600" fill="${ink}">${escaped(title)}</text>` +
     `<text x="24" y="52" font-size="13" fill="${quiet}">${escaped(run)}</text>` +
-    `<text x="${LEFT + PLOT_WIDTH / 2}" y="${HEIGHT - 14}" text-anchor="middle" fill="${quiet}">` +
-    `${AXIS_NAMES[axis]}</text>` +
+    `<text x="${short((left + RIGHT) / 2)}" y="${HEIGHT - 14}" text-anchor="middle" fill="${quiet}">` +
+    `${escaped(across?.label ?? AXIS_NAMES[axis])}</text>` +
     `<text transform="translate(22 ${middle}) rotate(-90)" text-anchor="middle" fill="${quiet}">` +
     `${escaped(yLabel)}</text>`
+  );
+}
+
+/** The sign of a line of the legend: a piece of the line, or of the surface. */
+function signOf(one: LegendLine, y: number, colour: Picture["colour"]): string {
+  const stroke = escaped(colour(one.colour));
+  if (one.surface === undefined)
+    return (
+      `<line x1="${LEFT}" x2="${LEFT + 24}" y1="${y}" y2="${y}" stroke-width="2" ` +
+      `stroke="${stroke}"${dashesOf(one)}/>`
+    );
+  const fill = one.surface === "hollow" ? escaped(colour("--surface")) : stroke;
+  return (
+    `<rect x="${LEFT + 6}" y="${y - 6}" width="12" height="12" fill="${fill}" ` +
+    `stroke="${stroke}" stroke-width="1.5"/>`
   );
 }
 
@@ -193,11 +245,8 @@ function legendOf({ legend, colour }: Picture): string {
   const ink = escaped(colour("--ink-2"));
   const rows = (legend ?? []).map((one, i) => {
     const y = HEIGHT + LEGEND_LINE * i;
-    return (
-      `<line x1="${LEFT}" x2="${LEFT + 24}" y1="${y}" y2="${y}" stroke-width="2" ` +
-      `stroke="${escaped(colour(one.colour))}"${dashesOf(one)}/>` +
-      `<text x="${LEFT + 32}" y="${y}" dy="4" fill="${ink}">${escaped(one.label)}</text>`
-    );
+    const text = `<text x="${LEFT + 32}" y="${y}" dy="4" fill="${ink}">${escaped(one.label)}</text>`;
+    return signOf(one, y, colour) + text;
   });
   return rows.join("");
 }
@@ -206,7 +255,9 @@ export function svgOf(picture: Picture): string {
   const drawing = new Drawing(picture);
   const { bands, whiskers, lines, colour } = picture;
   const height = heightOf(picture);
+  const { across, down, left } = drawing;
   const drawn = [
+    cellsOf(picture.cells ?? [], { across, down, colour: (one) => escaped(colour(one)), escaped }),
     ...bands.map((band) => bandOf(drawing, band)),
     ...lines.map((line, i) => lineOf(drawing, line, i + 1)),
     ...whiskers.map((edges) => whiskersOf(drawing, edges)),
@@ -216,11 +267,12 @@ export function svgOf(picture: Picture): string {
     `viewBox="0 0 ${WIDTH} ${height}" font-family="${TEXT}" font-size="12" role="img">` +
     `<title>${escaped(`${picture.title}, ${picture.run}`)}</title>` +
     `<rect width="${WIDTH}" height="${height}" fill="${escaped(colour("--surface"))}"/>` +
-    `<clipPath id="plot"><rect x="${LEFT - CAP - 1}" y="${TOP}" width="${PLOT_WIDTH + 2 * CAP + 2}" ` +
+    `<clipPath id="plot"><rect x="${short(left - CAP - 1)}" y="${TOP}" ` +
+    `width="${short(RIGHT - left + 2 * CAP + 2)}" ` +
     `height="${PLOT_HEIGHT}"/></clipPath>` +
     axesOf(drawing) +
     `<g clip-path="url(#plot)">${drawn.join("")}</g>` +
-    labelsOf(picture) +
+    labelsOf(drawing) +
     legendOf(picture) +
     "</svg>\n"
   );

@@ -130,3 +130,15 @@ export function reachOf({ bins, counts }: Spread): readonly [number, number] {
   const room = ROOM * (high - low);
   return [low - room, high + room];
 }
+
+/** The root of a share, so that one value of a hundred is seen, too. */
+export const strengthOf = (share: number, most: number): number => Math.sqrt(share / most);
+
+/** Half-way between the places of columns, so that each stands around its own. */
+export function bordersOf(places: readonly number[], lone: number): number[] {
+  const between = places.slice(1).map((place, i) => (place + (places[i] ?? place)) / 2);
+  const [first = 0, last = 0] = [places[0], places.at(-1)];
+  const [begin = first - lone, end = last + lone] = [between[0], between.at(-1)];
+  const isLone = between.length === 0;
+  return [isLone ? begin : 2 * first - begin, ...between, isLone ? end : 2 * last - end];
+}

@@ -5,19 +5,9 @@ import { resolved } from "../colours";
 import { whole } from "../ticks";
 import { useWidth } from "@/lib/use-width";
 
-export interface GridRow {
-  readonly label: string;
-  readonly x: readonly number[];
-  /** From 0 to 1; null = not known. */
-  readonly shares: readonly (number | null)[];
-}
+import { columnsOf, strengthOfShare, type Grid } from "./grid";
 
-interface GridMapProps {
-  readonly rows: readonly GridRow[];
-  /** Steps of a column, and the first and last column's steps. */
-  readonly width: number;
-  readonly first: number;
-  readonly last: number;
+interface GridMapProps extends Grid {
   readonly label: string;
   readonly theme: string;
   readonly onLook: (row: number | null, step: number) => void;
@@ -27,8 +17,6 @@ interface GridMapProps {
 const LEAST_PX = 3;
 const MOST_PX = 16;
 const HEIGHT = 420;
-/** What was asked and never right is seen, too. */
-const FAINTEST = 0.1;
 
 export function GridMap(props: GridMapProps) {
   const { rows, width, first, last, label, theme } = props;
@@ -36,8 +24,7 @@ export function GridMap(props: GridMapProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const cell = Math.min(MOST_PX, Math.max(LEAST_PX, Math.floor(HEIGHT / Math.max(1, rows.length))));
   const height = cell * rows.length;
-  const begin = Math.floor(first / width);
-  const columns = Math.floor(last / width) - begin + 1;
+  const { begin, columns } = columnsOf(props);
   // A canvas that gets another size is empty: it is filled before anybody sees it.
   useLayoutEffect(() => {
     const paper = canvas.current?.getContext("2d");
@@ -53,7 +40,7 @@ export function GridMap(props: GridMapProps) {
         const share = row.shares[place] ?? null;
         if (share === null) return;
         const left = (Math.floor(step / width) - begin) * across;
-        paper.globalAlpha = FAINTEST + (1 - FAINTEST) * Math.min(1, Math.max(0, share));
+        paper.globalAlpha = strengthOfShare(share);
         paper.fillRect(left, i * cell, Math.max(1, across), cell - (cell > LEAST_PX ? 1 : 0));
       }),
     );

@@ -5,7 +5,7 @@ import type uPlot from "uplot";
 import { resolved } from "../colours";
 import type { Axis, Zoom } from "../live-curves";
 import { Plot, type Line } from "../plot";
-import { reachOf, sharesOf, type Spread, type Summary } from "./bins";
+import { bordersOf, reachOf, sharesOf, strengthOf, type Spread, type Summary } from "./bins";
 
 export interface HeatMapProps {
   readonly spread: Spread;
@@ -22,6 +22,8 @@ export interface HeatMapProps {
 }
 
 const ROW_PX = 3;
+/** Of the only column, to each side. */
+const LONE_PX = 12;
 /** Places of 5 %, the median and 95 % in a summary. */
 const SHOWN = [1, 3, 5] as const;
 
@@ -59,9 +61,6 @@ export function HeatMap(props: HeatMapProps) {
   );
 }
 
-/** The root of a share, so that one value of a hundred is seen, too. */
-const strengthOf = (share: number, most: number) => Math.sqrt(share / most);
-
 function drawCells(u: uPlot, spread: Spread, reach: readonly [number, number]): void {
   const { left, width } = u.bbox;
   const [bottom, top] = reach.map((edge) => u.valToPos(edge, "y", true)) as [number, number];
@@ -77,7 +76,10 @@ function drawCells(u: uPlot, spread: Spread, reach: readonly [number, number]): 
   u.ctx.rect(left, top, width, height);
   u.ctx.clip();
   u.ctx.fillStyle = resolved("--s1");
-  const borders = bordersOf(spread.x.map((x) => u.valToPos(x, "x", true)));
+  const borders = bordersOf(
+    spread.x.map((x) => u.valToPos(x, "x", true)),
+    LONE_PX,
+  );
   columns.forEach((shares, place) => {
     const [begin = 0, end = 0] = borders.slice(place, place + 2).map(Math.round);
     shares.forEach((share, row) => {
@@ -90,15 +92,4 @@ function drawCells(u: uPlot, spread: Spread, reach: readonly [number, number]): 
     });
   });
   u.ctx.restore();
-}
-
-const LONE_PX = 12;
-
-/** Half-way between the places of columns, so that each stands around its own. */
-function bordersOf(places: readonly number[]): number[] {
-  const between = places.slice(1).map((place, i) => (place + (places[i] ?? place)) / 2);
-  const [first = 0, last = 0] = [places[0], places.at(-1)];
-  const [begin = first - LONE_PX, end = last + LONE_PX] = [between[0], between.at(-1)];
-  const isLone = between.length === 0;
-  return [isLone ? begin : 2 * first - begin, ...between, isLone ? end : 2 * last - end];
 }

@@ -11,8 +11,9 @@ type Save = () => void | Promise<void>;
 export interface ChartMenuProps {
   /** What the chart shows. */
   readonly title: string;
-  readonly isTable: boolean;
-  readonly onTable: () => void;
+  readonly isTable?: boolean;
+  /** Absent where the numbers stand beside the chart. */
+  readonly onTable?: () => void;
   readonly savePixels: Save;
   readonly saveVectors: Save;
   readonly saveValues: Save;
@@ -25,7 +26,7 @@ export interface ChartMenuProps {
 }
 
 export function ChartMenu(props: ChartMenuProps) {
-  const { title, isTable, onProblem } = props;
+  const { title, isTable = false, onTable, onProblem } = props;
   const tried = (what: Save) => () =>
     void Promise.resolve()
       .then(what)
@@ -35,9 +36,11 @@ export function ChartMenu(props: ChartMenuProps) {
       {(id) => (
         <>
           {props.children?.(id)}
-          <Item id={id} onClick={props.onTable}>
-            {isTable ? "Show as chart" : "Show as table"}
-          </Item>
+          {onTable !== undefined && (
+            <Item id={id} onClick={onTable}>
+              {isTable ? "Show as chart" : "Show as table"}
+            </Item>
+          )}
           <Item id={id} onClick={tried(props.savePixels)}>
             Save PNG <small>pixels, for slides</small>
           </Item>

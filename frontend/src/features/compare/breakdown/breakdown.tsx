@@ -6,18 +6,20 @@ import { useQuery } from "@tanstack/react-query";
 import { resultsOfRunsQuery } from "@/api/measured/results";
 import type { ResultsCell, ResultsRow, ResultsTable, Run, SeedGroups } from "@/api/types";
 import { BarLegend, Bars } from "@/charts/bars/bars";
+import { pictureOfBars } from "@/charts/bars/picture";
+import { FigureMenu, type Figure } from "@/components/chart/figure-menu";
 import { Segmented } from "@/components/segmented";
 import { colourOf } from "@/components/seed-groups/group-names";
 import { setMark } from "@/components/seed-groups/set-mark";
 import { NoAnswer } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
-import { saveCsv } from "@/lib/files/download";
 import { intervalText, number } from "@/lib/format";
 import { useView } from "@/features/compare/view";
 import { partsOfComparison } from "@/features/compare/whose";
 
 import { csvRows, levelsOf, seriesOf, strengthIn } from "./breakdown-rows";
+import { DARKEST, heatFigure, keyOf, wordsOf } from "./heat-figure";
 
 const HEIGHT = 280;
 const WAYS = [
@@ -31,9 +33,6 @@ interface Compared {
   readonly runs: ReadonlyMap<string, Run>;
 }
 
-/** Text stays readable on the darkest cell. */
-const DARKEST_PERCENT = 45;
-
 export function Breakdown({ answer, runs }: Compared) {
   const { runIds, breakdown, breakdownAs, set } = useView();
   const query = useQuery(resultsOfRunsQuery(runIds));
@@ -43,8 +42,6 @@ export function Breakdown({ answer, runs }: Compared) {
   // Only evaluations that were asked for a breakdown have one.
   if (shown === undefined) return null;
   const way: Way = breakdownAs === "heat" ? "heat" : "bars";
-  const saveValues = () =>
-    saveCsv(csvRows(shown), [...partsOfComparison(answer.groups, runs), shown.name, shown.set]);
   return (
     <section className="card chart breakdown" aria-label="Breakdown">
       <div className="row">
@@ -71,9 +68,13 @@ export function Breakdown({ answer, runs }: Compared) {
           options={WAYS}
           onChange={(next) => set({ as: next === "bars" ? null : next })}
         />
-        <button type="button" className="btn small" onClick={saveValues}>
-          Save CSV
-        </button>
+        <FigureMenu
+          title={shown.name}
+          of={[...partsOfComparison(answer.groups, runs), shown.name, shown.set]}
+          figure={() => (way === "bars" ? barsFigure(shown, answer) : heatFigure(shown))}
+          rows={() => csvRows(shown)}
+          rowsText="each group and part"
+        />
       </div>
       <p className="small muted">
         <Sentence text={shown.caption} />
@@ -90,18 +91,28 @@ export function Breakdown({ answer, runs }: Compared) {
   );
 }
 
-function AsBars({ table, answer }: { table: ResultsTable; answer: SeedGroups }) {
+/** The series of a table in the colours that the groups have everywhere. */
+function barsOf(table: ResultsTable, answer: SeedGroups) {
   const colour = (row: ResultsRow) => {
     const place = answer.groups.findIndex((group) => group.runs.includes(row.runs[0] ?? ""));
     return row.is_start || place < 0 ? "--ink-3" : colourOf(place);
   };
-  const series = seriesOf(table, colour);
+  return { levels: levelsOf(table), series: seriesOf(table, colour), levelName: keyOf(table) };
+}
+
+function barsFigure(table: ResultsTable, answer: SeedGroups): Figure {
+  const { levels, series, levelName } = barsOf(table, answer);
+  return { ...pictureOfBars(levels, series, levelName), ...wordsOf(table) };
+}
+
+function AsBars({ table, answer }: { table: ResultsTable; answer: SeedGroups }) {
+  const { levels, series, levelName } = barsOf(table, answer);
   return (
     <>
       <Bars
-        levels={levelsOf(table)}
+        levels={levels}
         series={series}
-        levelName={table.id.split("/").at(-1) ?? ""}
+        levelName={levelName}
         label={`${table.name}, with 95 % intervals`}
         height={HEIGHT}
       />
@@ -112,7 +123,7 @@ function AsBars({ table, answer }: { table: ResultsTable; answer: SeedGroups }) 
 
 function HeatCell({ cell, strength }: { cell: ResultsCell | null; strength: number }) {
   if (cell === null) return <td className="num faint">n/a</td>;
-  const share = Math.round(DARKEST_PERCENT * strength);
+  const share = Math.round(100 * DARKEST * strength);
   return (
     <td
       className="num nowrap"

@@ -7,16 +7,18 @@ import { Link } from "react-router";
 
 import { promptScorePages } from "@/api/measured/prompt-scores";
 import type { PromptScores, Run } from "@/api/types";
+import type { Grid } from "@/charts/heat/grid";
 import { GridMap } from "@/charts/heat/grid-map";
+import { pictureOfGrid } from "@/charts/heat/picture";
 import { Sparkline } from "@/charts/sparkline";
 import { whole } from "@/charts/ticks";
+import { FigureMenu } from "@/components/chart/figure-menu";
 import { More } from "@/components/more";
 import { isLive, LARGE_REFETCH_MS } from "@/components/run-list/batches";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { useView } from "@/features/run/view";
-import { saveCsv } from "@/lib/files/download";
 import { partsOfRun } from "@/lib/files/file-name";
 import { number, percent, plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
@@ -76,7 +78,6 @@ function Prompts({ run, base, found }: { run: Run; base: string; found: PromptSc
   const measure = wanted === "score" || wanted === "passed" ? wanted : first;
   const rows = learned(found.items, measure);
   const saturated = rows.filter((one) => one.saturatedAt !== null);
-  const saveValues = () => saveCsv(csvRows(found.items), [...partsOfRun(run), "prompts"]);
   return (
     <section className="card prompt-scores" aria-label="Prompts">
       <div className="row card-head">
@@ -95,9 +96,18 @@ function Prompts({ run, base, found }: { run: Run; base: string; found: PromptSc
             onChange={(next) => set({ by: next === first ? null : next })}
           />
         )}
-        <button type="button" className="btn" onClick={saveValues}>
-          Save CSV
-        </button>
+        <FigureMenu
+          title="Prompts"
+          of={[...partsOfRun(run), "prompts"]}
+          figure={() => ({
+            ...pictureOfGrid(gridOf(rows, found, measure)),
+            ...{ title: "Training prompts by step", axis: "step", isLog: false },
+            run: `${run.name}: ${SHADES[measure]}`,
+            yLabel: "prompts, those that saturate first on top",
+          })}
+          rows={() => csvRows(found.items)}
+          rowsText="all steps of these prompts"
+        />
       </div>
       <p className="small muted remark">
         {ruleOf(measure, found.width)}
@@ -121,15 +131,20 @@ function rangeOf(rows: readonly Learned[], measure: Measure): readonly [number, 
   return measure === "passed" ? [0, 1] : [Math.min(...known), Math.max(...known)];
 }
 
-/** Values on a scale from 0 to 1. */
-function sharesOf(rows: readonly Learned[], measure: Measure) {
+/** Values on a scale from 0 to 1, by prompt and step. */
+function gridOf(rows: readonly Learned[], found: PromptScores, measure: Measure): Grid {
   const [low, high] = rangeOf(rows, measure);
   const share = (value: number) => (high > low ? (value - low) / (high - low) : 1);
-  return rows.map((row) => ({
-    label: shownText(row),
-    x: row.prompt.x,
-    shares: row.values.map((one) => (one === null ? null : share(one))),
-  }));
+  return {
+    rows: rows.map((row) => ({
+      label: shownText(row),
+      x: row.prompt.x,
+      shares: row.values.map((one) => (one === null ? null : share(one))),
+    })),
+    width: found.width,
+    first: found.first_step ?? 0,
+    last: found.last_step ?? 0,
+  };
 }
 
 function HeatOfPrompts(props: {
@@ -148,10 +163,7 @@ function HeatOfPrompts(props: {
   return (
     <div className="map">
       <GridMap
-        rows={sharesOf(rows, measure)}
-        width={found.width}
-        first={found.first_step ?? 0}
-        last={found.last_step ?? 0}
+        {...gridOf(rows, found, measure)}
         theme={theme}
         label={`${plural(rows.length, "prompt")} by step, those that saturate first on top; the list below has their numbers`}
         onLook={(row, step) => setAt(row === null ? null : { row, step })}

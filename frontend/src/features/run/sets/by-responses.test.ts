@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { linesByK, setsByK, tokensAt } from "./by-responses";
+import { csvRows, linesByK, setsByK, tokensAt } from "./by-responses";
 
 const set = (label: string, values: Readonly<Record<string, number>>) => ({
   name: label,
@@ -34,6 +34,18 @@ test("measures at k are lines, k in the order of numbers", () => {
 test("a set with one response to each prompt has no lines", () => {
   const sets = [set("one", { "pass@1": 0.5 }), set("two", { "pass@1": 0.5, "pass@2": 0.6 })];
   expect(setsByK(sets).map(({ label }) => label)).toEqual(["two"]);
+});
+
+test("each measure has a line at each k in a file, with what it costs", () => {
+  const measured = set("a", { "pass@1": 0.5, "pass@2": 0.6, "bon@2": 0.55, length: 10 });
+  expect(csvRows(measured).map((row) => row.slice(0, 4))).toEqual([
+    ["measure", "k", "tokens", "value"],
+    ["pass@k", 1, 10, 0.5],
+    ["pass@k", 2, 20, 0.6],
+    ["best of k", 2, 20, 0.55],
+  ]);
+  // One of k has no interval.
+  expect(csvRows(measured).at(-1)?.slice(4)).toEqual(["", ""]);
 });
 
 test("k responses cost k times the mean length", () => {

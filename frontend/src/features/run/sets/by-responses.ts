@@ -2,6 +2,7 @@
 import type { MeasuredSet } from "@/api/types";
 import { COLOURS } from "@/charts/colours";
 import type { AtK, LineByK } from "@/charts/by-k/places";
+import type { Cell } from "@/lib/files/csv";
 
 /** Each keeps its colour where another is not there. */
 const FAMILIES = [
@@ -38,3 +39,14 @@ export function tokensAt(set: MeasuredSet, k: number): number | null {
   const length = set.measures.find(({ measure }) => measure === "length");
   return length === undefined ? null : k * length.value;
 }
+
+/** A line for each measure at each k. */
+export const csvRows = (set: MeasuredSet): readonly (readonly Cell[])[] => [
+  ["measure", "k", "tokens", "value", "low", "high"],
+  ...linesByK(set).flatMap(({ name, points }) =>
+    points.map(({ k, value, interval }) => [
+      ...[name, k, tokensAt(set, k) ?? "", value],
+      ...[interval?.low ?? "", interval?.high ?? ""],
+    ]),
+  ),
+];

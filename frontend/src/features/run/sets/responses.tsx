@@ -1,17 +1,20 @@
 /** What more responses to a prompt bring: pass@k, maj@k and best of k, drawn or as a table. */
 import { useState } from "react";
 
-import type { MeasuredSet } from "@/api/types";
+import type { MeasuredSet, Run } from "@/api/types";
 import { LinesByK } from "@/charts/by-k/lines-by-k";
+import { pictureOfLinesByK } from "@/charts/by-k/picture";
 import { ksOf, type LineByK } from "@/charts/by-k/places";
+import { FigureMenu } from "@/components/chart/figure-menu";
 import { Table, type Column } from "@/components/table";
+import { partsOfRun } from "@/lib/files/file-name";
 import { intervalText, number } from "@/lib/format";
 
-import { linesByK, setsByK, tokensAt } from "./by-responses";
+import { csvRows, linesByK, setsByK, tokensAt } from "./by-responses";
 
 const HEIGHT = 240;
 
-export function Responses({ sets }: { sets: readonly MeasuredSet[] }) {
+export function Responses({ run, sets }: { run: Run; sets: readonly MeasuredSet[] }) {
   const [wanted, setWanted] = useState("");
   const [isTable, setTable] = useState(false);
   const having = setsByK(sets);
@@ -44,6 +47,17 @@ export function Responses({ sets }: { sets: readonly MeasuredSet[] }) {
         >
           Table
         </button>
+        <FigureMenu
+          title="By responses (k)"
+          of={[...partsOfRun(run), set.label, "by responses"]}
+          figure={() => ({
+            ...pictureOfLinesByK(lines),
+            ...{ title: `${names} on ${set.label}`, yLabel: "share of the prompts" },
+            run: `${run.name}; 95 % intervals by prompt`,
+          })}
+          rows={() => csvRows(set)}
+          rowsText="each measure and k"
+        />
       </div>
       {isTable ? (
         <Numbers lines={lines} set={set} />

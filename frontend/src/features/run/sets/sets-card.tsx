@@ -7,13 +7,16 @@ import { useState } from "react";
 import { runSetsQuery } from "@/api/measured/results";
 import type { MeasuredSet, Run, RunSets } from "@/api/types";
 import { BarLegend, Bars } from "@/charts/bars/bars";
+import { pictureOfBars } from "@/charts/bars/picture";
+import { FigureMenu } from "@/components/chart/figure-menu";
 import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
 import { NoAnswer } from "@/components/states";
 import { Table, type Column } from "@/components/table";
+import { partsOfRun } from "@/lib/files/file-name";
 import { intervalText, number, plural } from "@/lib/format";
 
 import { Responses } from "./responses";
-import { barsOf, brokenDown, isPlain, keysOf, measureOf, shownMetrics } from "./sets-rows";
+import { barsOf, brokenDown, csvRows, isPlain, keysOf, measureOf, shownMetrics } from "./sets-rows";
 
 const HEIGHT = 240;
 
@@ -46,9 +49,9 @@ export function SetsCard({ run }: { run: Run }) {
       </div>
       <Grid found={sets} />
       <Sampling sets={sets.sets} />
-      <Responses sets={sets.sets} />
+      <Responses run={run} sets={sets.sets} />
       {keysOf(sets).map((key) => (
-        <Breakdown key={key} found={sets} by={key} />
+        <Breakdown key={key} run={run} found={sets} by={key} />
       ))}
     </section>
   );
@@ -102,7 +105,7 @@ function Sampling({ sets }: { sets: readonly MeasuredSet[] }) {
   );
 }
 
-function Breakdown({ found, by }: { found: RunSets; by: string }) {
+function Breakdown({ run, found, by }: { run: Run; found: RunSets; by: string }) {
   const measures = brokenDown(found, by);
   const [wanted, setWanted] = useState("pass@1");
   const measure = measures.includes(wanted) ? wanted : measures[0];
@@ -126,6 +129,17 @@ function Breakdown({ found, by }: { found: RunSets; by: string }) {
             </option>
           ))}
         </select>
+        <FigureMenu
+          title={`By ${by}`}
+          of={[...partsOfRun(run), measure, `by ${by}`]}
+          figure={() => ({
+            ...pictureOfBars(levels, series, by),
+            ...{ title: `${titleOf(measure)} by ${by}`, yLabel: titleOf(measure) },
+            run: `${run.name}; 95 % intervals by prompt`,
+          })}
+          rows={() => csvRows(levels, series, by)}
+          rowsText="each set and part"
+        />
       </div>
       <Bars
         levels={levels}

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { RunSets } from "@/api/types";
 
-import { barsOf, brokenDown, isPlain, keysOf, shownMetrics } from "./sets-rows";
+import { barsOf, brokenDown, csvRows, isPlain, keysOf, shownMetrics } from "./sets-rows";
 
 const measure = (name: string, value: number, metric = `eval/${name}`) => ({
   measure: name,
@@ -41,6 +41,16 @@ describe("the sets of a run", () => {
     expect(series.map((one) => [one.name, one.bars.map((bar) => bar?.value ?? null)])).toEqual([
       ["a", [0.9, null, 0.1]],
       ["b", [null, 0.4, null]],
+    ]);
+  });
+  it("have a line for each bar in a file", () => {
+    const { levels, series } = barsOf(SETS, "people", "pass@1");
+    const rows = csvRows(levels, series, "people").map((row) => row.slice(0, 3));
+    expect(rows).toEqual([
+      ["set", "people", "value"],
+      ["a", "2", 0.9],
+      ["a", "10", 0.1],
+      ["b", "3", 0.4],
     ]);
   });
   it("are broken down by what they have", () => {

@@ -2,6 +2,7 @@
 import type { MeasuredSet, Run, RunSets, SetMeasure } from "@/api/types";
 import { COLOURS } from "@/charts/colours";
 import type { Bar, BarSeries } from "@/charts/bars/places";
+import type { Cell } from "@/lib/files/csv";
 
 export const measureOf = (
   measures: readonly SetMeasure[],
@@ -74,3 +75,17 @@ export function barsOf(
   }));
   return { levels, series };
 }
+
+/** A line for each set and value of the key that was measured. */
+export const csvRows = (
+  levels: readonly string[],
+  series: readonly BarSeries[],
+  key: string,
+): readonly (readonly Cell[])[] => [
+  ["set", key, "value", "low", "high"],
+  ...series.flatMap(({ name, bars }) =>
+    bars.flatMap((bar, place) =>
+      bar === null ? [] : [[name, levels[place] ?? "", bar.value, bar.low ?? "", bar.high ?? ""]],
+    ),
+  ),
+];

@@ -5,10 +5,10 @@ import type { Run } from "@/api/types";
 import { placeText } from "@/charts/axes";
 import { summariesOf, type Spread, type Summary } from "@/charts/heat/bins";
 import { HeatMap } from "@/charts/heat/heat-map";
+import { pictureOfSpread } from "@/charts/heat/picture";
 import type { Zoom } from "@/charts/live-curves";
-import { Item, ItemsMenu } from "@/components/chart/chart-menu";
+import { FigureMenu } from "@/components/chart/figure-menu";
 import type { View } from "@/features/run/view";
-import { saveCsv } from "@/lib/files/download";
 import { partsOfRun } from "@/lib/files/file-name";
 import { number } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
@@ -33,6 +33,8 @@ const KNOWN: Readonly<Record<string, readonly [title: string, unit: string]>> = 
 };
 
 const HEIGHT = 190;
+/** In a picture, where nothing else says it. */
+const MEANING = "stronger = a larger share of the values; median, 5 and 95 %";
 
 export function DistributionCard(props: DistributionCardProps) {
   const { run, spread, view } = props;
@@ -43,12 +45,6 @@ export function DistributionCard(props: DistributionCardProps) {
   const summaries = useMemo(() => summariesOf(spread), [spread]);
   const [title, unit] = KNOWN[spread.name] ?? [spread.name, ""];
   const at = summaries[place ?? summaries.length - 1];
-  const saveValues = () =>
-    saveCsv(rowsOf(spread, summaries, view.axis), [
-      ...partsOfRun(run),
-      spread.name,
-      "distribution",
-    ]);
   return (
     <section className="card chart" aria-label={`${spread.name} distribution`}>
       <header>
@@ -58,18 +54,19 @@ export function DistributionCard(props: DistributionCardProps) {
           <span className="value" title="Median">
             {number(at?.quantiles[MEDIAN])}
           </span>
-          <ItemsMenu title={title}>
-            {(id) => (
-              <>
-                <Item id={id} onClick={() => setOwnTable(!isTable)}>
-                  {isTable ? "Show as chart" : "Show as table"}
-                </Item>
-                <Item id={id} onClick={saveValues}>
-                  Save CSV <small>quantiles of what is shown</small>
-                </Item>
-              </>
-            )}
-          </ItemsMenu>
+          <FigureMenu
+            title={title}
+            of={[...partsOfRun(run), spread.name, "distribution"]}
+            figure={() => ({
+              ...pictureOfSpread(spread, summaries, props.range),
+              ...{ title, run: `${run.name}: ${MEANING}`, axis: view.axis, isLog: false },
+              yLabel: unit === "" ? spread.name : `${spread.name}, ${unit}`,
+            })}
+            rows={() => rowsOf(spread, summaries, view.axis)}
+            rowsText="quantiles of what is shown"
+            isTable={isTable}
+            onTable={() => setOwnTable(!isTable)}
+          />
         </div>
         <p>
           <span className="clip">{unit}</span>
