@@ -133,6 +133,19 @@ def test_a_comparison_has_the_figures_of_the_paper(
     (row,) = (one for one in rows if (one["group"], one["level"]) == ("grpo", "10"))
     assert (float(row["value"]), row["interval_of"]) == (pytest.approx(0.01), "seeds")
 
+    results = page.get_by_role("region", name="Results", exact=True)
+    results.get_by_label("Table").select_option("pass@1 by set")
+    expect(page).to_have_url(re.compile(r"table=pass%401\+by\+set"))
+    expect(results.get_by_role("row", name=re.compile("^B reinforce_pp"))).to_contain_text("0.416")
+    results.get_by_label("Table").select_option("Score, length and score per token")
+    results.get_by_label("Set").select_option("word-problems")
+    # The same set decides.
+    heading = page.get_by_role("region", name="Answer").get_by_role("heading")
+    expect(heading).to_contain_text("pass@1 on word-problems")
+    with page.expect_download() as saving:
+        results.get_by_role("button", name="Save the results as CSV").click()
+    assert re.match(r"compare A- .* results\.csv$", saving.value.suggested_filename)
+
     figures = {"KL": ("Training reward", "KL"), "length": ("Training reward", "Length")}
     for figure, titles in figures.items():
         page.get_by_role("button", name=f"Reward and {figure}").click()

@@ -6,7 +6,13 @@ import type { Results, RunSets } from "../types";
 
 export type ResultsFormat = "markdown" | "csv" | "latex";
 
-const pathOf = (experimentId: string) => `/experiments/${experimentId}/results`;
+/** Whose results: those of an experiment by its id, or of any runs. */
+export type Whose = string | readonly string[];
+
+const pathOf = (whose: Whose) =>
+  typeof whose === "string" ? `/experiments/${whose}/results` : "/seed-groups/results";
+
+const runsOf = (whose: Whose) => (typeof whose === "string" ? {} : { runs: whose.join(",") });
 
 export const resultsQuery = (experimentId: string) =>
   queryOptions({
@@ -18,13 +24,12 @@ export const resultsQuery = (experimentId: string) =>
 export const resultsOfRunsQuery = (runIds: readonly string[]) =>
   queryOptions({
     queryKey: ["seed-groups", runIds, "results"],
-    queryFn: ({ signal }) =>
-      request<Results>("/seed-groups/results", { signal, query: { runs: runIds.join(",") } }),
+    queryFn: ({ signal }) => request<Results>(pathOf(runIds), { signal, query: runsOf(runIds) }),
   });
 
 /** All tables as a text. */
-export const writtenResults = (experimentId: string, format: ResultsFormat): Promise<string> =>
-  requestText(pathOf(experimentId), { query: { format } });
+export const writtenResults = (whose: Whose, format: ResultsFormat): Promise<string> =>
+  requestText(pathOf(whose), { query: { ...runsOf(whose), format } });
 
 /** What a run has measured on each of its sets of prompts. */
 export const runSetsQuery = (runId: string) =>

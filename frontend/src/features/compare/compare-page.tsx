@@ -25,6 +25,7 @@ import { CurveCards } from "./curves/curve-cards";
 import { WhatDiffers } from "./differences/what-differs";
 import { RewardVsKlCard } from "./reward-vs-kl/reward-vs-kl-card";
 import { GroupTable } from "./group-table";
+import { Results } from "./results";
 import { SamePrompt } from "./same-prompt/same-prompt";
 import { mayTell, useRefreshed } from "./use-refreshed";
 import { useView } from "./view";
@@ -101,6 +102,7 @@ function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: 
       )}
       <ByPeople runs={asChosen} />
       <GroupTable answer={answer} unit={unit} runs={byId} verdicts={verdicts} />
+      <Results answer={answer} runs={byId} />
       <RewardVsKlCard answer={answer} runs={byId} refetchMs={refetchMs} />
       <Breakdown answer={answer} runs={byId} />
       <CurveCards answer={answer} runs={byId} refetchMs={refetchMs} />

@@ -62,6 +62,8 @@ export function useView() {
     measure: search.get("measure"),
     /** Whether reward is drawn against the square root of the KL. */
     isRoot: search.get("kl") === "root",
+    /** Which of the tables of results is shown; null: the first. */
+    table: search.get("table"),
     /** Which breakdown is shown, and as what. */
     breakdown: search.get("breakdown"),
     breakdownAs: search.get("as"),

@@ -11,7 +11,6 @@ import { FigureMenu, type Figure } from "@/components/chart/figure-menu";
 import { Segmented } from "@/components/segmented";
 import { colourOf } from "@/components/seed-groups/group-names";
 import { setMark } from "@/components/seed-groups/set-mark";
-import { NoAnswer } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
 import { intervalText, number } from "@/lib/format";
@@ -36,10 +35,9 @@ interface Compared {
 export function Breakdown({ answer, runs }: Compared) {
   const { runIds, breakdown, breakdownAs, set } = useView();
   const query = useQuery(resultsOfRunsQuery(runIds));
-  if (query.error !== null && query.data === undefined) return <NoAnswer query={query} />;
   const tables = query.data?.tables.filter((table) => table.kind === "breakdown") ?? [];
   const shown = tables.find((table) => table.id === breakdown) ?? tables[0];
-  // Only evaluations that were asked for a breakdown have one.
+  // Only evaluations that were asked for a breakdown have one. Why there is no answer, its tables say.
   if (shown === undefined) return null;
   const way: Way = breakdownAs === "heat" ? "heat" : "bars";
   return (

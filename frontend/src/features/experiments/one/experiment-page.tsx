@@ -17,13 +17,13 @@ import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
 import { Answer } from "@/components/seed-groups/answer";
 import { EmptyCard, Loaded } from "@/components/states";
 import { Markdown } from "@/components/text/markdown";
-import { useChosenSet } from "@/features/experiments/results/chosen-set";
-import { ResultsCard } from "@/features/experiments/results/results-card";
 import { number } from "@/lib/format";
 
 import { ExperimentForm } from "./experiment-form";
 import { ExperimentHead, NewRunLink } from "./experiment-head";
 import { AddRunsDialog } from "./add-runs-dialog";
+import { useChosenSet } from "./chosen-set";
+import { ResultsCard } from "./results-card";
 import { RunsCard } from "./runs-card";
 
 function Texts({ experiment }: { experiment: Experiment }) {

@@ -4,27 +4,14 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { resultsQuery } from "@/api/measured/results";
 import { seedGroupsQuery } from "@/api/seed-groups";
 import type { Experiment, Results } from "@/api/types";
+import { familiesOf } from "@/components/results/families";
+import { Legend } from "@/components/results/legend";
+import { OneTable, type PlaceOf } from "@/components/results/one-table";
+import { TakeAway } from "@/components/results/take-away";
 import { Loaded } from "@/components/states";
 import { Sentence } from "@/components/text/sentence";
-import { shortHash } from "@/lib/format";
 
 import { useChosenSet } from "./chosen-set";
-import { familiesOf } from "./families";
-import { OneTable, type PlaceOf } from "./one-table";
-import { TakeAway } from "./take-away";
-
-function Provenance({ results }: { results: Results }) {
-  const { commits, configs_sha256: configs } = results;
-  const code =
-    commits.length === 0
-      ? "The commit of the code was not recorded."
-      : `${commits.length === 1 ? "Commit" : "Commits"} ${commits.map((one) => one.slice(0, 12)).join(", ")}.`;
-  return (
-    <p className="small muted remark">
-      {code} {configs !== "" && `Configs ${shortHash(configs)}.`}
-    </p>
-  );
-}
 
 function Tables({ results, placeOf }: { results: Results; placeOf: PlaceOf }) {
   const [set, choose] = useChosenSet();
@@ -38,8 +25,7 @@ function Tables({ results, placeOf }: { results: Results; placeOf: PlaceOf }) {
           <Sentence text={results.missing} />
         </p>
       )}
-      <p className="small muted remark">{results.legend}</p>
-      <Provenance results={results} />
+      <Legend results={results} />
     </>
   );
 }
@@ -68,7 +54,7 @@ export function ResultsCard(props: { experiment: Experiment; refetchMs: number |
       <div className="row card-head">
         <h2>Results</h2>
         <span className="grow" />
-        {hasTables && <TakeAway experiment={experiment} />}
+        {hasTables && <TakeAway whose={experiment.id} of={[experiment.name]} />}
       </div>
       <Loaded query={query} lines={4}>
         {(found) =>

@@ -1,8 +1,7 @@
 /** All tables of results as Markdown, CSV and LaTeX. */
 import { useMutation } from "@tanstack/react-query";
 
-import { writtenResults, type ResultsFormat } from "@/api/measured/results";
-import type { Experiment } from "@/api/types";
+import { writtenResults, type ResultsFormat, type Whose } from "@/api/measured/results";
 import { Icon } from "@/components/icons";
 import { Refused } from "@/components/refused";
 import { CopyButton } from "@/components/text/copy-button";
@@ -16,18 +15,19 @@ const FILES = [
 
 const ENDINGS = { csv: "csv", latex: "tex" } as const;
 
-export function TakeAway({ experiment }: { experiment: Experiment }) {
+/** `of`: parts of the names of the files. */
+export function TakeAway({ whose, of }: { whose: Whose; of: readonly string[] }) {
   const saving = useMutation({
     mutationFn: async ([format, , type]: (typeof FILES)[number]) => {
-      const text = await writtenResults(experiment.id, format);
-      save(new Blob([text], { type }), fileName([experiment.name], ENDINGS[format]));
+      const text = await writtenResults(whose, format);
+      save(new Blob([text], { type }), fileName(of, ENDINGS[format]));
     },
   });
   return (
     <>
       <Refused asked={saving} />
       <CopyButton
-        text={() => writtenResults(experiment.id, "markdown")}
+        text={() => writtenResults(whose, "markdown")}
         label="Copy the results as Markdown"
         words="Markdown"
       />

@@ -1,4 +1,6 @@
 /** One table of results, or those of one kind with a choice of set. */
+import "./results.css";
+
 import { useId } from "react";
 
 import type { ResultsColumn, ResultsRow, ResultsTable } from "@/api/types";
