@@ -110,6 +110,38 @@ def test_runs_are_found_tagged_and_archived_by_keyboard(
     expect(rows).to_have_count(11)
 
 
+def test_what_the_table_shows_is_saved_and_left_again(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    project = workshop.new_project("Saved views of runs")
+    workshop.succeeded_runs(project, 3)
+    page = open_page(f"/projects/{project}/runs", theme="dark", width=390)
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(4)
+    page.get_by_role("button", name="Saved views").click()
+    expect(page.get_by_text("No view is saved.")).to_be_visible()
+    box = page.get_by_role("combobox", name="Filter runs")
+    box.fill("state:succeeded")
+    box.press("Enter")
+    expect(rows).to_have_count(3)
+    page.get_by_role("button", name="Save view…").click()
+    page.get_by_role("textbox", name="Name").fill("Done")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/runs\?view=\w+$"))
+    expect(page.get_by_label("Saved view", exact=True)).to_contain_text("Done")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert barriers(page, axe) == []
+
+    page.reload()
+    expect(rows).to_have_count(3)
+    expect(box).to_have_value("state:succeeded")
+    page.get_by_role("button", name="Clear the filter").click()
+    expect(rows).to_have_count(4)
+    expect(page).to_have_url(re.compile("/runs$"))
+    page.get_by_label("Saved view", exact=True).select_option("Done")
+    expect(rows).to_have_count(3)
+
+
 def test_a_run_that_is_started_elsewhere_appears_and_ends_on_screen(
     workshop: Workshop, open_page: OpenPage
 ) -> None:

@@ -18,6 +18,9 @@ describe("what a page shows", () => {
   it("is nothing until the view is there", () => {
     expect(shownSearch(address("view=view_a"), undefined).size).toBe(0);
   });
+  it("is as usual once all that a view says is taken back", () => {
+    expect(withView(address(""), "view_a").toString()).toBe("");
+  });
   it("comes back the same from the address that a change leaves", () => {
     const changed = shownSearch(address("view=view_a"), view);
     changed.set("hide", "b");

@@ -16,8 +16,9 @@ import { useTrendsOf } from "@/components/run-list/trends";
 import { Empty, Loaded } from "@/components/states";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { PageTitle } from "@/components/page-title";
+import { FoldedViews } from "@/components/views/folded-views";
+import { useViewSearch } from "@/components/views/view-search";
 import { plural } from "@/lib/format";
-import { useAddress } from "@/lib/address/use-address";
 import { useGo } from "@/lib/address/use-go";
 import { useProjectId } from "@/lib/address/use-project";
 
@@ -87,17 +88,17 @@ function End({ pages, n, isFiltered }: { pages: Pages; n: number; isFiltered: bo
 type Pages = ReturnType<typeof useRuns>["pages"];
 
 function useView() {
-  const { search, change: changeAddress } = useAddress();
+  const { search, setSearch } = useViewSearch();
   const view = useMemo(() => viewOf(search), [search]);
   /** `changed`: or what becomes of the view as it is now. */
   const change = useCallback(
     (changed: Partial<View> | ((now: View) => Partial<View>)) =>
-      changeAddress((now) => {
+      setSearch((now) => {
         const before = viewOf(now);
         const after = typeof changed === "function" ? changed(before) : changed;
         return searchOf({ ...before, ...after }, now);
       }),
-    [changeAddress],
+    [setSearch],
   );
   return { view, change };
 }
@@ -134,6 +135,33 @@ function useExperiments(projectId: string, isShown: boolean): ReadonlyMap<string
 export function RunsPage() {
   const projectId = useProjectId();
   const mayChange = useMayChange(projectId);
+  const { search, saved } = useViewSearch();
+  // A view that the address names comes first: without it the table would show all runs.
+  const isKnown = saved === null || saved.data !== undefined || search.size > 0;
+  return (
+    <div className="page runs-page">
+      <div className="page-head">
+        <div>
+          <PageTitle>Runs</PageTitle>
+          <h1>Runs</h1>
+          <p>A run is one execution of a method with a config and data.</p>
+        </div>
+        <span className="grow" />
+        <FoldedViews page="runs" />
+        {mayChange && <NewRunLink projectId={projectId} />}
+      </div>
+      {isKnown ? (
+        <Listed projectId={projectId} mayChange={mayChange} />
+      ) : (
+        <Loaded query={saved} lines={8}>
+          {() => null}
+        </Loaded>
+      )}
+    </div>
+  );
+}
+
+function Listed({ projectId, mayChange }: { projectId: string; mayChange: boolean }) {
   const { view, change } = useView();
   const { pages, rows, headlines } = useRuns(projectId, view);
   const experiments = useExperiments(projectId, view.columns.includes("experiment"));
@@ -168,16 +196,7 @@ export function RunsPage() {
   const isWrong = pages.error instanceof Problem && pages.error.status === 422;
   const isFiltered = view.filter !== "";
   return (
-    <div className="page runs-page">
-      <div className="page-head">
-        <div>
-          <PageTitle>Runs</PageTitle>
-          <h1>Runs</h1>
-          <p>A run is one execution of a method with a config and data.</p>
-        </div>
-        <span className="grow" />
-        {mayChange && <NewRunLink projectId={projectId} />}
-      </div>
+    <>
       <div className="row filters">
         <FilterBox
           projectId={projectId}
@@ -242,6 +261,6 @@ export function RunsPage() {
         />
       )}
       {opened === "help" && <FilterHelp projectId={projectId} onClose={() => setOpened(null)} />}
-    </div>
+    </>
   );
 }
