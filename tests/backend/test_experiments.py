@@ -265,6 +265,8 @@ def test_evaluations_of_all_models_decide_before_what_the_runs_measured(
 
     own = answer()
     assert (own["metric"], own["evaluated_on"]) == ("eval/reward", None)
+    # The newest value, which is not the one that chose the output.
+    assert not own["has_chosen"]
     assert own["differences"][0]["better"] == 1
     # The reward model of the runs; what is right it does not say.
     assert "also judges it here" in own["doubt"]
@@ -280,7 +282,7 @@ def test_evaluations_of_all_models_decide_before_what_the_runs_measured(
     alone = api.get("/seed-groups", params={"runs": "run_eval1,run_eval2"}).json()
     assert len(alone["groups"]) == 2
     assert (found["metric"], found["title"], found["doubt"]) == ("eval/pass@1", "pass@1", "")
-    assert found["evaluated_on"] == "prompts, heldout"
+    assert (found["evaluated_on"], found["has_chosen"]) == ("prompts, heldout", True)
     assert [group["value"] for group in found["groups"]] == [0.75, 0.25]
     assert found["groups"][0]["values"][0]["step"] is None
     assert found["differences"][0]["better"] == 0

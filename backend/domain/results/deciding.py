@@ -18,13 +18,15 @@ class Evaluated:
     """What evaluations found of the models of some runs on one set, all sampled alike.
 
     `metric` is pass@1 or else the reward, and `title` what people call it; `label` is the name of
-    the set. `values` are by run. `reward`: what scored the responses.
+    the set. `values` are by run. `has_chosen`: whether a run kept its checkpoint by prompts of the
+    set. `reward`: what scored the responses.
     """
 
     metric: str
     title: str
     label: str
     values: Mapping[str, float]
+    has_chosen: bool = False
     reward: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
@@ -53,4 +55,11 @@ def _on(given: Given, prompts: PromptSet, run_ids: Sequence[str]) -> Evaluated |
         return None
     title = title_of(Method.EVALUATE, f"eval/{measure}")
     reward = given.one_of(prompts).sampling["reward"]
-    return Evaluated(metric_on(prompts, measure), title, given.labels[prompts], values, reward)
+    return Evaluated(
+        metric_on(prompts, measure),
+        title,
+        given.labels[prompts],
+        values,
+        has_chosen=given.has_chosen(prompts),
+        reward=reward,
+    )

@@ -63,7 +63,8 @@ class Measure:
     """What groups are compared by: a value of each run that has one. `why_none`: why by nothing.
 
     `evaluated_on`: the set on which evaluations measured what the runs left; None if the runs have
-    measured it themselves, or somebody attached it; `sets`: all that evaluations could decide by.
+    measured it themselves, or somebody attached it; `has_chosen`: whether a run chose its output
+    by prompts of this set; `sets`: all that evaluations could decide by.
     `attached`: what was attached to all of them. `title`: by default as their method calls it.
     `reward`: what scored the evaluations; None if the runs' own rewards did.
     """
@@ -73,6 +74,7 @@ class Measure:
     values: Sequence[SeedValue] = ()
     why_none: str = ""
     evaluated_on: str | None = None
+    has_chosen: bool = False
     sets: Sequence[str] = ()
     attached: str | None = None
     reward: Mapping[str, Any] | None = None
@@ -111,6 +113,7 @@ def compared(
         metric=by.metric,
         title=_title(by, firsts[apart.index(None)]),
         evaluated_on=by.evaluated_on,
+        has_chosen=by.has_chosen,
         evaluation_sets=list(by.sets),
         attached=None if by.attached is None else _called(by.attached, firsts[0]),
         why_none=by.why_none,

@@ -93,6 +93,11 @@ class SeedGroups(ApiAnswer):
         description="The set of prompts on which evaluations of the models that the runs left "
         "measured it, all alike; null = the runs measured it themselves, or it is attached."
     )
+    has_chosen: bool = Field(
+        False,
+        description="Whether the runs chose their outputs by the prompts of `evaluated_on`, so "
+        "that the values may look better than they are.",
+    )
     evaluation_sets: list[str] = Field(
         description="All sets of prompts on which the models of all runs were evaluated, all "
         "alike, and none was trained; by default the first decides. Empty where a metric was asked "

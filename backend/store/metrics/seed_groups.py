@@ -97,7 +97,14 @@ def _deciding(
             SeedValue(run=run, value=value, step=None, state=states[run])
             for run, value in one.values.items()
         ]
-        by = Measure(one.metric, one.title, values, evaluated_on=one.label, reward=one.reward or {})
+        by = Measure(
+            one.metric,
+            one.title,
+            values,
+            evaluated_on=one.label,
+            has_chosen=one.has_chosen,
+            reward=one.reward or {},
+        )
     elif metric is None:
         by = Measure(None, why_none=why_none)
     else:

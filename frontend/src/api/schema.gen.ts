@@ -3879,6 +3879,12 @@ export interface components {
              */
             evaluated_on: string | null;
             /**
+             * Has Chosen
+             * @description Whether the runs chose their outputs by the prompts of `evaluated_on`, so that the values may look better than they are.
+             * @default false
+             */
+            has_chosen: boolean;
+            /**
              * Evaluation Sets
              * @description All sets of prompts on which the models of all runs were evaluated, all alike, and none was trained; by default the first decides. Empty where a metric was asked for.
              */

@@ -546,8 +546,16 @@ def test_the_output_is_told_with_what_it_measured() -> None:
     )
 
 
-def shipped(step: int, config: dict[str, Any], heldout: Sequence[float]) -> RunVerdict:
+BIASED = "this evaluation chose the output, so it may look better than it is"
+
+
+def shipped(
+    step: int, config: dict[str, Any], heldout: Sequence[float], **beside: Sequence[float]
+) -> RunVerdict:
+    """By its best evaluation; `beside`: other metrics, evaluated at the same steps (`__` for /)."""
     curves = HEALTHY | evaluated("eval/reward", heldout, 0.05)
+    for name, values in beside.items():
+        curves |= evaluated(name.replace("__", "/"), values, 0.05)
     curves |= {"eval/best_step": [Point(0, 0), Point(STEPS, step)]}
     return judge(Method.POLICY_GRADIENT, Evidence(config, curves, True, shipped_step=step))
 
@@ -556,11 +564,12 @@ def test_an_output_that_is_not_the_best_reward_says_what_chose_it() -> None:
     found = shipped(50, RULES | {"kl": {"coef": 0.02}}, [0.0, 0.8, 0.85])
 
     assert found.sentence == (
-        "The held-out reward rose from 0 to 0.850; the output, the model of step 50, has 0.800."
+        "The held-out reward rose from 0 to 0.850; the output, the model of step 50, has 0.800 in "
+        "the evaluation that chose it."
     )
     assert found.reason.endswith(
         "The output is the model of step 50, which has the best objective (reward − 0.02 × KL); "
-        "its held-out reward is 0.800 [0.750, 0.850]."
+        f"its held-out reward is 0.800 [0.750, 0.850]; {BIASED}."
     )
     assert (found.gauges[0].level, found.gauges[0].note) == (
         "none", "the best evaluation; the output is the model of step 50",
@@ -575,7 +584,7 @@ def test_a_best_evaluation_that_noise_explains_is_not_green() -> None:
     found = shipped(100, RULES, [0.0, -0.01, 0.02])
 
     assert (found.gauges[0].level, found.gauges[0].note) == (
-        "none", "the best evaluation, not clearly above the first",
+        "none", f"the best evaluation, not clearly above the first; {BIASED}",
     )  # fmt: skip
     assert [one.level for one in found.happened] == ["none"]
     unchanged = shipped(0, RULES, [0.1, 0.1, 0.1])
@@ -588,10 +597,52 @@ def test_an_output_that_is_the_last_and_best_step_is_green() -> None:
     found = shipped(100, RULES | {"kl": {"coef": 0.02}}, [0.0, 0.8, 0.85])
 
     assert found.sentence == "The held-out reward rose from 0 to 0.850."
-    assert (found.gauges[0].level, found.gauges[0].note) == ("good", "the best evaluation")
+    assert (found.gauges[0].level, found.gauges[0].note) == (
+        "good", f"the best evaluation; {BIASED}",
+    )  # fmt: skip
     assert [one.sentence for one in found.happened] == [
         "Best held-out reward: 0.850 [0.800, 0.900]; its weights are the output."
     ]
+
+
+OOD = {"evaluation_sets": [{"name": "ood", "prompts": {"id": "snap_ood"}, "split": "all"}]}
+
+
+@pytest.mark.parametrize(
+    ("config", "metric", "called"),
+    [
+        (OOD, "eval/ood/reward", "reward on the evaluation set ood"),
+        ({}, "gold/quality", "quality measured outside the run"),
+    ],
+)
+def test_of_the_output_a_number_is_told_that_did_not_choose_it(
+    config: dict[str, Any], metric: str, called: str
+) -> None:
+    """One value of what is attached does not decide; it tells of the output all the same."""
+    curves = HEALTHY | evaluated("eval/reward", [0.0, 0.8, 0.85], 0.05)
+    curves |= {metric: [Point(STEPS, 0.5)], "eval/best_step": [Point(0, 0), Point(STEPS, STEPS)]}
+    evidence = Evidence(RULES | config, curves, True, shipped_step=STEPS)
+    found = judge(Method.POLICY_GRADIENT, evidence)
+
+    assert found.judged_by == "eval/reward"
+    assert found.reason.endswith(f"; its {called}, which did not choose it, is 0.500.")
+    assert found.gauges[0].note == f"the best evaluation; {BIASED}"
+
+
+def test_a_named_set_of_the_prompts_that_chose_the_output_is_no_other() -> None:
+    own = {"prompts": {"id": "snap_own"}}
+    named = own | {"name": "again", "split": "heldout"}
+    config = RULES | own | {"evaluation_sets": [named]}
+    found = shipped(100, config, [0.0, 0.8, 0.85], eval__again__reward=[0.1, 0.6, 0.5])
+
+    assert found.reason.endswith(f"its held-out reward is 0.850 [0.800, 0.900]; {BIASED}.")
+
+
+def test_an_evaluation_from_outside_that_decides_did_not_choose_the_output() -> None:
+    found = shipped(100, RULES, [0.0, 0.8, 0.85], gold__reward=[0.1, 0.5, 0.6])
+
+    assert found.judged_by == "gold/reward"
+    assert "may look better" not in found.reason + found.gauges[0].note
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 """Which evaluations of a policy decide: from outside, on its held-out prompts, on a named set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from backend.domain.verdict import win_rate
 from backend.domain.verdict.evidence import Estimate, Evidence, prefix_of
 from backend.domain.verdict.gold import gold_metrics
 from backend.plural import plural
@@ -63,6 +64,25 @@ class Deciding:
         return bool(self.evidence.n_heldout) or self._heldout != OWN or self.is_evaluated
 
     @property
+    def has_chosen(self) -> bool:
+        """Whether it is measured on the prompts by which the run chooses its output."""
+        return self.metric == OWN or any(
+            self.metric == reward_on(one) and _is_own(one, self.evidence)
+            for one in unseen_sets(self.evidence)
+        )
+
+    @property
+    def besides(self) -> list[str]:
+        """Rewards that choose no output: from outside, on unseen sets of other prompts.
+
+        Without the win rate, which is told on its own (`win_rate.named`).
+        """
+        evidence = self.evidence
+        outside = [one for one in gold_metrics(evidence.curves) if one != win_rate.METRIC]
+        sets = (one for one in unseen_sets(evidence) if not _is_own(one, evidence))
+        return [*outside, *map(reward_on, sets)]
+
+    @property
     def n_heldout(self) -> int | None:
         """The prompts that it is measured on; None = not known."""
         return self.evidence.n_heldout if self.metric == OWN else None
@@ -108,7 +128,7 @@ class Deciding:
         before named sets, and those in the order of the config.
         """
         evidence = self.evidence
-        sets = [f"eval/{one['name']}/reward" for one in unseen_sets(evidence)]
+        sets = list(map(reward_on, unseen_sets(evidence)))
         for fewest in (_FEWEST, 1):
             for metric in (OWN, *sets):
                 if len(evidence.curve(metric)) >= fewest:
@@ -127,6 +147,17 @@ def unseen_sets(evidence: Evidence) -> Iterator[dict[str, Any]]:
         data = known_by(one.get("prompts"))
         if one.get("split") == "heldout" or not (data & own or evidence.has_learned(data)):
             yield one
+
+
+def reward_on(one: Mapping[str, Any]) -> str:
+    """The metric that is the reward on a named set."""
+    return f"eval/{one['name']}/reward"
+
+
+def _is_own(one: Mapping[str, Any], evidence: Evidence) -> bool:
+    """Whether a named set has the prompts that the run holds out."""
+    own = known_by(evidence.config.get("prompts"))
+    return one.get("split") == "heldout" and bool(known_by(one.get("prompts")) & own)
 
 
 def called(metric: str) -> str:

@@ -11,6 +11,7 @@ from backend.domain.verdict.measured import (
     not_measured,
     why_missing,
 )
+from backend.domain.verdict.policy import output
 from backend.domain.verdict.policy.courses import STEADY, course
 from backend.domain.verdict.policy.deciding import Deciding
 from backend.domain.verdict.policy.signs import LEAST_ENTROPY, Signs
@@ -68,6 +69,8 @@ def _reward(signs: Signs, deciding: Deciding, *, has_risen: bool) -> Gauge:
         note += ", not clearly above the first"
     if is_left:
         note += f"; the output is the model of step {shipped:,}"
+    if output.chose(deciding, last.step):
+        note += f"; {output.BIASED}"
     if newer is not None:
         of_step = f"of step {last.step:,}: no response could be scored at step {newer:,}"
         note = "; ".join(filter(None, (note, of_step)))

@@ -8,21 +8,47 @@ from collections.abc import Sequence
 
 from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import Estimate, Evidence
+from backend.domain.verdict.policy.deciding import Deciding, called
 from backend.domain.verdict.words import as_set, output_sentence, with_interval
 from backend.schemas.metrics.verdicts import Happening
 
+BIASED = "this evaluation chose the output, so it may look better than it is"
 
-def output(evidence: Evidence, evaluations: Sequence[Estimate], name: str) -> str:
+
+def output(deciding: Deciding) -> str:
     """Say which step the output is, why, and what it measured; empty if there is none yet.
 
-    `name`: of what the evaluations measure.
+    An evaluation that chose the output measured it best partly by luck. So one that did not choose
+    is told where there is one, and else that it chose.
     """
+    evidence, name = deciding.evidence, deciding.name
     shipped = evidence.shipped_step
-    measured = next((with_interval(one) for one in evaluations if one.step == shipped), "")
+    measured = _at(deciding.evaluations, shipped)
     if not is_chosen(evidence):
         return output_sentence(shipped, f"{name} {measured}" if measured else "")
     its = f"; its {name} is {measured}" if measured else ""
+    if its and chose(deciding, shipped):
+        its = _besides(deciding, shipped) or f"{its}; {BIASED}"
     return output_sentence(shipped, f"which has the best {_objective(evidence)}{its}")
+
+
+def _besides(deciding: Deciding, step: int | None) -> str:
+    """What an evaluation that did not choose the output measured of it; empty if none did."""
+    for metric in deciding.besides:
+        if measured := _at(deciding.evidence.estimates(metric), step):
+            return f"; its {called(metric)}, which did not choose it, is {measured}"
+    return ""
+
+
+def _at(evaluations: Sequence[Estimate], step: int | None) -> str:
+    return next((with_interval(one) for one in evaluations if one.step == step), "")
+
+
+def chose(deciding: Deciding, step: int | None) -> bool:
+    """Whether the evaluation of this step is the one of several that chose the output."""
+    evidence = deciding.evidence
+    is_of_output = is_chosen(evidence) and step == evidence.shipped_step
+    return is_of_output and deciding.has_chosen and len(deciding.evaluations) > 1
 
 
 def is_chosen(evidence: Evidence) -> bool:

@@ -84,7 +84,7 @@ class _Policy:
     def verdict(self) -> RunVerdict:
         told = self._told()
         best = self.best if len(self.evaluations) > 1 else None
-        shipped = output.output(self.evidence, self.evaluations, self.name)
+        shipped = output.output(self.deciding)
         caveats = (self._unscored(told.sentence), self.deciding.ended_early)
         return RunVerdict(
             kind=told.kind,
@@ -308,10 +308,11 @@ class _Policy:
     def _but_output(self) -> str:
         """What the weights that are the output measured, if those of the last step are not."""
         last, shipped = self.evaluations[-1], self.evidence.shipped_step
-        left = [one for one in self.evaluations if one.step == shipped != last.step]
-        return "".join(
-            f"; the output, the model of step {one.step:,}, has {shown(one.value)}" for one in left
-        )
+        left = next((one for one in self.evaluations if one.step == shipped != last.step), None)
+        if left is None:
+            return ""
+        by = " in the evaluation that chose it" if output.chose(self.deciding, left.step) else ""
+        return f"; the output, the model of step {left.step:,}, has {shown(left.value)}{by}"
 
     @property
     def _one_seed(self) -> str:

@@ -26,6 +26,7 @@ const answer = (
   metric: "eval/reward",
   title: "Held-out reward",
   evaluated_on: null,
+  has_chosen: false,
   evaluation_sets: [],
   attached: null,
   n_evaluations: 0,
@@ -101,17 +102,24 @@ test("evaluations that decide are named with their set", () => {
     sentence: "The difference is 0.2 [0.1, 0.3]: more than chance.",
   };
 
-  const shown = text(
-    answer([null, null], {
-      title: "pass@1",
-      evaluated_on: "unseen",
-      evaluation_sets: ["unseen"],
-      differences: [difference],
-    }),
-  );
+  const said = (has_chosen: boolean) =>
+    text(
+      answer([null, null], {
+        title: "pass@1",
+        evaluated_on: "unseen",
+        has_chosen,
+        evaluation_sets: ["unseen"],
+        differences: [difference],
+      }),
+    );
+  const shown = said(false);
 
   expect(shown).toContain("B (grpo) is better than A (grpo) by pass@1 on unseen.");
   expect(shown).toContain("Measured by evaluations of the runs' output models, all sampled");
+  expect(shown).not.toContain("may look better");
+  expect(said(true)).toContain(
+    "judged alike. The runs chose these outputs by the same prompts, so they may look better",
+  );
 });
 
 test("of several measures the one that decides is chosen, and the attached one can be taken back", () => {

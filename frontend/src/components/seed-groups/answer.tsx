@@ -142,6 +142,8 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
         {answer.evaluated_on !== null && (
           <li className="muted">
             Measured by evaluations of the runs' output models, all sampled and judged alike.
+            {answer.has_chosen &&
+              " The runs chose these outputs by the same prompts, so they may look better than they are."}
           </li>
         )}
         <MeasureChoice answer={answer} onSet={onSet} />
