@@ -1,5 +1,6 @@
 """Samples: what a run has logged of its prompts and responses."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Query
@@ -57,9 +58,18 @@ def list_samples(
             "other kind if the run has none of this. The answer says which."
         ),
     ] = False,
+    every_step: Annotated[
+        bool,
+        Query(
+            description="Those of all steps instead of one, the newest step first; neither `step` "
+            "nor `sort` counts."
+        ),
+    ] = False,
 ) -> SamplesAnswer:
-    """Samples of one step or of one prompt, and the steps that have any."""
+    """Samples of one step, of one prompt or of all steps, and the steps that have any."""
     asked = Asked(kind, step, prompt_id, q, sort, limit, nearest)
+    if every_step:
+        asked = replace(asked, step=None, is_of_every_step=True)
     return samples.answer(session, run_id, asked)
 
 

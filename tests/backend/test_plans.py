@@ -157,6 +157,7 @@ def look_at_samples(session: Session) -> None:
     assert (found.kinds, len(found.steps)) == (["rollout", "probe"], 50)
     assert samples.answer(session, RUN, samples.Asked(step=7)).items
     assert samples.answer(session, RUN, samples.Asked(step=10**6, is_nearest=True)).items
+    assert samples.answer(session, RUN, samples.Asked(text="x", is_of_every_step=True)).kinds
     of_prompt = samples.Asked(kind="probe", prompt_id="p40")
     assert samples.answer(session, RUN, of_prompt).items
 

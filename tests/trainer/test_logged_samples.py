@@ -251,6 +251,25 @@ def test_the_same_held_out_prompts_are_told_token_by_token_at_every_evaluation(
     assert "reward" in probes[-1]["scores"]
 
 
+@pytest.mark.parametrize("trunk", ["shared", "model"])
+def test_a_probe_has_what_its_sampler_and_its_critic_said_of_each_token(
+    workshop: Workshop, tiny_model: Path, trunk: str
+) -> None:
+    config = policy_gradient_config(tiny_model, steps=2, estimator="ppo", lora=None)
+    config |= {"eval_every": 1, "critic": {"trunk": trunk, "lr": 0.01}}
+    run_dir = workshop.lay_out("run", config | {"log": {"probes": 1, "samples_per_step": 0}})
+    assert workshop.run_here(run_dir)["code"] == 0
+
+    first, *_, last = lines(run_dir, "sample")
+
+    assert first["value"] == [0.0] * len(first["tokens"])
+    assert len(last["value"]) == len(last["tokens"])
+    assert_none_is_flat([last], "value", "sampler_logp")
+    # Of the same weights, in fp32.
+    assert last["sampler_logp"] == pytest.approx(last["logp"], abs=1e-4)
+    assert last["scores"]["kl"] == pytest.approx(sum(last["kl"]))
+
+
 def test_a_sample_has_the_score_of_a_length_term_beside_its_number_of_tokens(
     workshop: Workshop, tiny_model: Path
 ) -> None:

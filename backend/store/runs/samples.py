@@ -83,6 +83,7 @@ class Asked:
 
     Without a `prompt_id` those of one `step`, by default the newest; with one, the newest of that
     prompt through all steps, or those at the `step`. `text` stands in the prompt or the response.
+    `is_of_every_step`: through all steps, the newest first, in whichever order a step was logged.
     `is_nearest`: at the step nearest to `step` that has any, and of the other kind if the run has
     none of this.
     """
@@ -94,6 +95,7 @@ class Asked:
     sort: str = "order"
     limit: int = 200
     is_nearest: bool = False
+    is_of_every_step: bool = False
 
 
 def answer(session: Session, run_id: str, asked: Asked) -> SamplesAnswer:
@@ -106,7 +108,7 @@ def answer(session: Session, run_id: str, asked: Asked) -> SamplesAnswer:
         chosen.append(Sample.prompt_id == asked.prompt_id)
     known = _steps(session, run_id, asked)
     step = asked.step
-    if step is None and asked.prompt_id is None:
+    if step is None and asked.prompt_id is None and not asked.is_of_every_step:
         step = known[-1] if known else None
         if step is None:
             return SamplesAnswer(
@@ -156,6 +158,9 @@ def _rows(
     if asked.prompt_id is not None and asked.step is None:
         newest = found.order_by(Sample.step.desc(), Sample.number.desc()).limit(asked.limit)
         return session.scalars(newest).all()[::-1]
+    if asked.is_of_every_step:
+        newest = found.order_by(Sample.step.desc(), Sample.number).limit(asked.limit)
+        return session.scalars(newest).all()
     if asked.sort == "order":
         return session.scalars(found.order_by(Sample.number).limit(asked.limit)).all()
     rows = list(session.scalars(found.order_by(Sample.number)))

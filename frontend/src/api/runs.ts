@@ -117,6 +117,8 @@ export interface AskedSamples {
   readonly step: number | null;
   readonly prompt_id: string | null;
   readonly q: string;
+  /** Whether all steps are searched, the newest first. */
+  readonly every_step: boolean;
   readonly sort: string;
 }
 
@@ -146,7 +148,9 @@ export const samplesQuery = (runId: string, asked: AskedSamples) =>
     ...(isOfNewest(asked) && { gcTime: 0 }),
   });
 
-const isOfNewest = ({ step, prompt_id }: AskedSamples) => step === null && prompt_id === null;
+/** Whether the newest step is asked for, whichever that is. */
+export const isOfNewest = ({ step, prompt_id, every_step }: AskedSamples) =>
+  step === null && prompt_id === null && !every_step;
 
 export const sendToRanking = (runId: string, numbers: readonly number[]) =>
   post<Comparison>(`/runs/${runId}/samples/comparisons`, { numbers });

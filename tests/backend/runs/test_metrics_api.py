@@ -346,6 +346,35 @@ def test_the_samples_nearest_to_a_step_are_found_where_it_has_none(
     assert found(step=2, prompt_id="unknown", nearest=True) == ("rollout", 2, set())
 
 
+def test_a_text_is_found_in_the_samples_of_all_steps(
+    api: TestClient, database: Database, run_id: str
+) -> None:
+    lines = [
+        SampleLine(kind=kind, step=step, prompt="p", response=f"{said} of {step}")
+        for step in (1, 11, 21)
+        for kind, said in (("rollout", "yes"), ("rollout", "no"), ("probe", "yes"))
+    ]
+    with database.write() as session:
+        samples.append(session, run_id, 1, lines, at=AT)
+
+    def found(**query: Any) -> list[str]:
+        query |= {"every_step": True}
+        answer = api.get(f"/runs/{run_id}/samples", params=query).raise_for_status().json()
+        assert (answer["step"], answer["steps"]) == (None, [1, 11, 21])
+        return [item["response"] for item in answer["items"]]
+
+    assert found(q="YES") == ["yes of 21", "yes of 11", "yes of 1"]
+    assert found(q="yes", kind="probe", limit=2) == ["yes of 21", "yes of 11"]
+    # What else is asked for says of which step, or by what it is sorted.
+    assert found(q="of 1", step=21, sort="-reward") == [
+        "yes of 11",
+        "no of 11",
+        "yes of 1",
+        "no of 1",
+    ]
+    assert found(q="maybe") == []
+
+
 def test_samples_of_the_other_kind_are_found_where_a_run_has_none_of_this(
     api: TestClient, database: Database, run_id: str
 ) -> None:

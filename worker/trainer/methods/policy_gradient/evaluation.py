@@ -8,13 +8,14 @@ differ by what the policy learned and not by luck.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 
 from backend.schemas.run_directory.events import SampleLine
 from worker.trainer import precision
 from worker.trainer.data.token_ids import kept_ids
-from worker.trainer.data.tokens import Tokens, collate
+from worker.trainer.data.tokens import collate
 from worker.trainer.evaluation.breakdown import Breakdown
 from worker.trainer.evaluation.distance import distance_from, hidden_states
 from worker.trainer.evaluation.graded import pass_rate, tell_unscored
@@ -24,6 +25,7 @@ from worker.trainer.evaluation.with_interval import (
     rate_with_interval,
     score_with_interval,
 )
+from worker.trainer.methods.policy_gradient.critic import Critic
 from worker.trainer.methods.policy_gradient.policy import Policy
 from worker.trainer.methods.policy_gradient.samples import rounded
 from worker.trainer.models.logprobs import action_logp
@@ -47,12 +49,14 @@ def evaluate_policy(
     breakdown: Breakdown,
     step: int,
     n_probes: int,
+    critic: Critic | None,
 ) -> tuple[dict[str, float], list[SampleLine]]:
     """Comparable reward, exact KL (both with intervals by prompt), length and truncation.
 
     The same but for the KL by the parts of `breakdown`.
 
-    Also the first response to each of the first `n_probes` prompts, token by token. Sampled with
+    Also the first response to each of the first `n_probes` prompts, token by token, with what the
+    `critic` expected. Sampled with
     the weights that the policy's sampler has. Responses that could not be scored count in
     everything but the reward, which is missing where none could; an alert says how many there were.
     """
@@ -93,9 +97,9 @@ def evaluate_policy(
     lines = [
         _probe_line(step, sampled[row], scores.rows(row, row + 1), reward[row]) for row in rows
     ]
-    tokens = _token_values(run, policy, [sequences[row] for row in rows], sampling)
+    tokens = _token_values(run, policy, critic, [sampled[row] for row in rows], sampling)
     values |= _parts_of(values, breakdown(measured.rows, "eval/"))
-    return values, [line.model_copy(update=told) for line, told in zip(lines, tokens, strict=True)]
+    return values, [_with_tokens(line, told) for line, told in zip(lines, tokens, strict=True)]
 
 
 def _parts_of(whole: Mapping[str, float], parts: Mapping[str, float]) -> dict[str, float]:
@@ -119,26 +123,40 @@ def _probe_line(step: int, one: Sampled, scores: Scores, reward: float) -> Sampl
     )
 
 
+def _with_tokens(line: SampleLine, told: Mapping[str, Any]) -> SampleLine:
+    """Add what is told of the tokens; the KL of the response is the sum of theirs, as elsewhere."""
+    scores = line.scores | {"kl": sum(told["kl"])}
+    return line.model_copy(update={**told, "scores": scores})
+
+
 @torch.no_grad()
 def _token_values(
-    run: Run, policy: Policy, sequences: Sequence[Tokens], sampling: Sampling
-) -> list[dict[str, object]]:
-    """Texts, log-probabilities, KL (that of the token, k1) and entropies of some responses."""
+    run: Run,
+    policy: Policy,
+    critic: Critic | None,
+    responses: Sequence[Sampled],
+    sampling: Sampling,
+) -> list[dict[str, Any]]:
+    """Texts, log-probabilities, KL (that of the token, k1), entropies and values of responses."""
     told = []
-    for sequence in sequences:
+    for one in responses:
         run.stop.check()
+        sequence = one.answer.tokens
         batch = collate([sequence], pad_id=sampling.pad_id, device=run.device)
         with precision.autocast(run.device, run.dtype):
             now = action_logp(policy.causal, batch, temperature=sampling.temperature)
             with policy.as_reference() as reference:
                 ref = action_logp(reference, batch, temperature=sampling.temperature)
+            value_N = None if critic is None else critic.values(batch, now.hidden_N_H)
         told.append(
             {
                 "token_ids": kept_ids(sequence, policy.tokenizer),
                 "tokens": token_texts(sequence.response, policy.tokenizer),
                 "logp": rounded(now.logp_N.tolist()),
+                "sampler_logp": rounded(one.response.logp),
                 "kl": rounded((now.logp_N - ref.logp_N).tolist()),
                 "entropy": rounded(now.entropy_N.tolist()),
+                "value": None if value_N is None else rounded(value_N.tolist()),
             }
         )
     return told

@@ -228,6 +228,7 @@ class PolicyGradient:
                 breakdown=self.breakdown,
                 step=step,
                 n_probes=self.config.log.probes,
+                critic=self.critic,
             )
         for line in probes:
             self.run.events.sample(line)

@@ -24,6 +24,7 @@ const SAMPLES = samplesQuery(RUN, {
   step: 1,
   prompt_id: null,
   q: "",
+  every_step: false,
   sort: "order",
 }).queryKey;
 const KEYS = [runQuery(RUN).queryKey, SAMPLES, eventsQuery(RUN).queryKey];

@@ -13,7 +13,10 @@ import {
   stepShown,
 } from "./reading";
 
-const NEWEST: AskedSamples = { kind: "rollout", step: null, prompt_id: null, q: "", sort: "order" };
+const NEWEST: AskedSamples = {
+  ...{ kind: "rollout", step: null, prompt_id: null },
+  ...{ q: "", every_step: false, sort: "order" },
+};
 const answer = (asked: AskedSamples, steps: number[], step: number | null): AnsweredSamples =>
   ({
     ...{ asked, steps, step, kind: asked.kind },
@@ -32,6 +35,7 @@ describe("whoever reads the newest samples", () => {
   it("holds no step that was asked for, of one prompt, of another kind, or of none", () => {
     expect(heldAfter(null, { ...NEWEST, step: 0 }, FIVE)).toBeNull();
     expect(heldAfter(HELD, { ...NEWEST, prompt_id: "p" }, FIVE)).toBe(HELD);
+    expect(heldAfter(HELD, { ...NEWEST, every_step: true }, FIVE)).toBe(HELD);
     expect(heldAfter(null, NEWEST, answer(NEWEST, [], null))).toBeNull();
     expect(heldAfter(null, NEWEST, undefined)).toBeNull();
     expect(newerThan(HELD, answer({ ...NEWEST, kind: "probe" }, [0, 20], 20))).toBeNull();
@@ -43,8 +47,13 @@ describe("a list that is shown until the next one is there", () => {
     const asked = { ...NEWEST, step: 5 };
     expect(isAnswerTo(FIVE, { ...asked, q: "yes", sort: "-reward" })).toBe(true);
     expect(isAnswerTo({ ...FIVE, items: [] }, { ...asked, q: "" })).toBe(false);
-    for (const other of [{ step: 0 }, { prompt_id: "p", step: null }, { kind: "probe" }] as const)
-      expect(isAnswerTo(FIVE, { ...asked, ...other })).toBe(false);
+    const others = [
+      { step: 0 },
+      { prompt_id: "p", step: null },
+      { kind: "probe" },
+      { every_step: true },
+    ] as const;
+    for (const other of others) expect(isAnswerTo(FIVE, { ...asked, ...other })).toBe(false);
   });
   it("does not take back the step that was asked for", () => {
     expect(stepShown(FIVE, { ...NEWEST, step: 10 })).toBe(10);

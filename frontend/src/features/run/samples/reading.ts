@@ -1,5 +1,5 @@
 /** What a list of samples is the answer to, and at which step somebody reads. Pure. */
-import type { AnsweredSamples, AskedSamples } from "@/api/runs";
+import { isOfNewest, type AnsweredSamples, type AskedSamples } from "@/api/runs";
 import { number } from "@/lib/format";
 
 /** The step that was the newest when the reading began: it stays while the run logs more. */
@@ -14,7 +14,7 @@ export function heldAfter(
   asked: AskedSamples,
   answer: AnsweredSamples | undefined,
 ): Held | null {
-  if (asked.step !== null || asked.prompt_id !== null || answer === undefined) return before;
+  if (!isOfNewest(asked) || answer === undefined) return before;
   return answer.step === null ? before : { kind: asked.kind, step: answer.step };
 }
 
@@ -33,6 +33,7 @@ export const isAnswerTo = ({ asked: answered, items }: AnsweredSamples, asked: A
   items.length > 0 &&
   answered.kind === asked.kind &&
   answered.prompt_id === asked.prompt_id &&
+  answered.every_step === asked.every_step &&
   answered.step === asked.step;
 
 /** Entries of a list to choose a step from: a browser draws each of them. */

@@ -2,6 +2,7 @@
 import type { Sample } from "@/api/types";
 import { Scores } from "@/components/response/scores";
 import { PlainText } from "@/components/text/plain-text";
+import { number } from "@/lib/format";
 
 import { Known, Passed } from "./known";
 import type { Shading } from "./shades";
@@ -58,8 +59,10 @@ export function SampleRow(props: {
   shading: Shading;
   unshaded: string;
   onPrompt: (promptId: string) => void;
+  /** What opens the step of the sample, where samples of several stand in one list. */
+  onStep: ((step: number) => void) | null;
 }) {
-  const { sample, onPrompt } = props;
+  const { sample, onPrompt, onStep } = props;
   const promptId = sample.prompt_id;
   return (
     <li className="sample">
@@ -68,6 +71,11 @@ export function SampleRow(props: {
           <PlainText text={sample.prompt} />
         </p>
         <Known sample={sample} />
+        {onStep !== null && (
+          <button type="button" className="btn small" onClick={() => onStep(sample.step)}>
+            Step {number(sample.step)}
+          </button>
+        )}
         {promptId !== null && (
           <button type="button" className="btn small" onClick={() => onPrompt(promptId)}>
             Through training

@@ -4,7 +4,7 @@ import "./samples.css";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { samplesQuery, type AnsweredSamples, type AskedSamples } from "@/api/runs";
+import { isOfNewest, samplesQuery, type AnsweredSamples, type AskedSamples } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Empty, Loaded, Skeleton } from "@/components/states";
@@ -27,12 +27,14 @@ import { ThroughTraining } from "./through-training";
 import { Toolbar } from "./toolbar";
 
 function askedOf(search: URLSearchParams): AskedSamples {
-  const step = search.get("step");
+  const [step, prompt, q] = [search.get("step"), search.get("prompt"), search.get("q") ?? ""];
+  const isOfEvery = q !== "" && prompt === null && search.get("in") === "run";
   return {
     kind: search.get("kind") === "probe" ? "probe" : "rollout",
-    step: step === null ? null : Number(step),
-    prompt_id: search.get("prompt"),
-    q: search.get("q") ?? "",
+    step: step === null || isOfEvery ? null : Number(step),
+    prompt_id: prompt,
+    q,
+    every_step: isOfEvery,
     sort: search.get("sort") ?? "order",
   };
 }
@@ -61,7 +63,7 @@ export function SamplesTab({ run }: { run: Run }) {
   const { search } = useView();
   const [held, setHeld] = useState<Held | null>(null);
   const wanted = askedOf(search);
-  const isHeld = wanted.step === null && wanted.prompt_id === null && held?.kind === wanted.kind;
+  const isHeld = isOfNewest(wanted) && held?.kind === wanted.kind;
   const asked = isHeld ? { ...wanted, step: held.step } : wanted;
   const query = useQuery(samplesQuery(run.id, asked));
   const next = query.isPlaceholderData ? held : heldAfter(held, asked, query.data);
@@ -152,6 +154,7 @@ function noneBecause(run: Run): string {
 }
 
 function whyNone({ step }: AnsweredSamples, asked: AskedSamples): string {
+  if (asked.every_step) return `No sample of any step contains “${asked.q}”.`;
   if (asked.q !== "") return `No sample here contains “${asked.q}”.`;
   if (asked.prompt_id !== null)
     return "No response to this prompt was logged. The section “log” of the config sets how many responses are logged.";
@@ -186,6 +189,7 @@ function Found({ data, asked, run }: { data: AnsweredSamples; asked: AskedSample
     );
   }
   const onPrompt = (id: string) => set({ prompt: id, step: null });
+  const onStep = (step: number) => set({ step: String(step), in: null });
   const flat = rewardOfAll(data.items);
   return (
     <>
@@ -201,6 +205,7 @@ function Found({ data, asked, run }: { data: AnsweredSamples; asked: AskedSample
             shading={shading}
             unshaded={unshadedBecause(run)}
             onPrompt={onPrompt}
+            onStep={asked.every_step ? onStep : null}
           />
         ))}
       </ol>

@@ -4,6 +4,7 @@ import type { Run, Sample } from "@/api/types";
 
 import {
   background,
+  lacksBecause,
   noneShadedBecause,
   reasoningTokens,
   scaleOf,
@@ -34,6 +35,15 @@ const SAMPLE: Sample = {
 };
 
 describe("shades", () => {
+  it("that a sample lacks are said, with why", () => {
+    expect(lacksBecause("change")).toBe(
+      "Not shaded, because this sample was logged without “Change”: a step without an update has none.",
+    );
+    expect(lacksBecause("value")).toBe(
+      "Not shaded, because this sample was logged without “Value”.",
+    );
+    expect(lacksBecause("none")).toBe("");
+  });
   it("are those that some sample has numbers for", () => {
     expect(shadesOf([SAMPLE]).map(([shade]) => shade)).toEqual(["change", "kl", "logp", "none"]);
     expect(shadesOf([]).map(([shade]) => shade)).toEqual(["none"]);

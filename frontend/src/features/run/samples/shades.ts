@@ -31,6 +31,20 @@ export function valuesOf(sample: Sample, shade: Shade): Numbers {
   return shade === "none" ? null : sample[shade];
 }
 
+const WHY_NONE: Partial<Record<Shade, string>> = {
+  change: "a step without an update has none",
+  kl: "there is none where nothing asks the reference",
+};
+
+/** Why a sample with numbers of its tokens has none for a shade that others have; "" if none is wanted. */
+export function lacksBecause(shade: Shade): string {
+  if (shade === "none") return "";
+  const name = SHADES.find(([one]) => one === shade)?.[1] ?? shade;
+  const why = WHY_NONE[shade];
+  const because = why === undefined ? "" : `: ${why}`;
+  return `Not shaded, because this sample was logged without “${name}”${because}.`;
+}
+
 /** The shades that at least one of these samples has numbers for. */
 export function shadesOf(samples: readonly Sample[]): (readonly [Shade, string])[] {
   return SHADES.filter(

@@ -7,7 +7,14 @@ import { PlainText } from "@/components/text/plain-text";
 import { Sentence } from "@/components/text/sentence";
 import { number, plural } from "@/lib/format";
 
-import { background, reasoningTokens, underline, valuesOf, type Shading } from "./shades";
+import {
+  background,
+  lacksBecause,
+  reasoningTokens,
+  underline,
+  valuesOf,
+  type Shading,
+} from "./shades";
 
 /** `unshaded`: why tokens have no numbers, where they have none. */
 export function Tokens(props: { sample: Sample; shading: Shading; unshaded: string }) {
@@ -17,14 +24,16 @@ export function Tokens(props: { sample: Sample; shading: Shading; unshaded: stri
     return (
       <>
         <Unshaded text={sample.response} />
-        {unshaded !== "" && (
-          <p className="small faint">
-            <Sentence text={unshaded} />
-          </p>
-        )}
+        <Why text={unshaded} />
       </>
     );
-  if (valuesOf(sample, shading.shade) === null) return <Unshaded text={sample.response} />;
+  if (valuesOf(sample, shading.shade) === null)
+    return (
+      <>
+        <Unshaded text={sample.response} />
+        <Why text={lacksBecause(shading.shade)} />
+      </>
+    );
   const reasoning = reasoningTokens(tokens);
   return (
     <div>
@@ -36,6 +45,16 @@ export function Tokens(props: { sample: Sample; shading: Shading; unshaded: stri
       )}
       <Shaded sample={sample} shading={shading} from={reasoning} to={tokens.length} />
     </div>
+  );
+}
+
+function Why({ text }: { text: string }) {
+  return (
+    text !== "" && (
+      <p className="small faint">
+        <Sentence text={text} />
+      </p>
+    )
   );
 }
 

@@ -17,6 +17,7 @@ const KINDS = [
 
 export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSamples }) {
   const { search, set } = useView();
+  const isOfAStep = asked.prompt_id === null && !asked.every_step;
   return (
     <header>
       {data.kinds.length > 1 && (
@@ -28,7 +29,7 @@ export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSa
           onChange={(kind) => set({ kind: kind === "probe" ? kind : null, prompt: null })}
         />
       )}
-      {asked.prompt_id === null && (
+      {isOfAStep && (
         <StepChooser
           steps={data.asked.kind === asked.kind ? data.steps : NONE}
           hasEarlier={data.asked.kind === asked.kind && data.has_earlier_steps}
@@ -42,9 +43,7 @@ export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSa
         options={shadesOf(data.items)}
         onChange={(shade) => set({ shade })}
       />
-      {asked.prompt_id === null && (
-        <SortChooser data={data} sort={asked.sort} onSort={(sort) => set({ sort })} />
-      )}
+      {isOfAStep && <SortChooser data={data} sort={asked.sort} onSort={(sort) => set({ sort })} />}
       <input
         type="search"
         className="input"
@@ -54,9 +53,19 @@ export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSa
         value={asked.q}
         onChange={(event) => set({ q: event.target.value || null })}
       />
+      {asked.prompt_id === null && asked.q !== "" && (
+        <label className="row small">
+          <input
+            type="checkbox"
+            checked={asked.every_step}
+            onChange={(event) => set({ in: event.target.checked ? "run" : null })}
+          />
+          in all steps
+        </label>
+      )}
       <span className="grow" />
       <span className="small faint">{countText(data.items.length)}</span>
-      {asked.prompt_id === null && data.asked.kind === asked.kind && data.has_earlier_steps && (
+      {isOfAStep && data.asked.kind === asked.kind && data.has_earlier_steps && (
         <p className="small muted earlier-steps">
           The list and the arrows reach back to step {number(data.steps[0] ?? 0)}. This run has
           samples of earlier steps, too: enter the number of one to read it.
