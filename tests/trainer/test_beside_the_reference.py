@@ -1,7 +1,9 @@
 """Named sets and texts of a policy, beside its reference: asked once, the same as by evaluate."""
 
 import json
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from tests.trainer.conftest import Finished, Workshop, lines, policy_gradient_co
 from tests.trainer.test_evaluate import evaluate_config, results
 from tests.trainer.test_resume import EVERY_SAMPLE, exact_metrics, sampled, weights
 from worker.trainer.methods.policy_gradient.policy import Policy
+from worker.trainer.rewards.grading import begun
+from worker.trainer.rewards.grading.pool import Pool
 
 PROMPTS = {"path": "inputs/prompts.jsonl"}
 SEEN = {"name": "seen", "prompts": PROMPTS, "split": "train", "samples_per_prompt": 2}
@@ -138,6 +142,64 @@ def test_what_is_asked_of_the_reference_changes_nothing_of_the_training(
     assert states[0]["parts"] == states[1]["parts"]
     responses = next(one for one in known.values() if "raw" in one)
     assert {len(column) for name, column in responses.items() if name != "most"} == {24}
+
+
+FLAKY = """
+from pathlib import Path
+
+CALLS = Path({calls!r})
+
+def letter(response, prompt, reference, tags, metadata):
+    with CALLS.open("a") as calls:
+        calls.write("x")
+    if {first} <= CALLS.stat().st_size <= {last}:
+        raise RuntimeError("the grader is out of order")
+    score = float(any(one in "abcdefghijklm" for one in response))
+    return {{"score": score, "passed": score == 1}}
+"""
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_what_a_grader_failed_on_does_not_stay_in_what_is_known_of_the_reference(
+    workshop: Workshop,
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stops: bool,
+) -> None:
+    """Nor is it lost for the rest of a run that was stopped in between."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    monkeypatch.setenv("PODIUM_REWARD_FUNCTIONS", "flaky:letter")
+    term = {"kind": "function", "function": "flaky:letter"}
+    config = config_of(tiny_model, reward={"terms": [term]}, texts=None)
+
+    def told(name: str, first: int, last: int, steps: Sequence[int]) -> Path:
+        calls = tmp_path / f"{name}.calls"
+        (tmp_path / "flaky.py").write_text(FLAKY.format(calls=str(calls), first=first, last=last))
+        run_dir = workshop.lay_out(name, config)
+        for attempt, n in enumerate(steps, 1):
+            (run_dir / "attempts" / str(attempt)).mkdir(parents=True, exist_ok=True)
+            (run_dir / "config.json").write_text(json.dumps(config | {"steps": n}))
+            pool = Pool(1)
+            monkeypatch.setattr(begun, "shared", lambda: pool)  # noqa: B023
+            try:
+                assert workshop.run_here(run_dir)["code"] == 0
+            finally:
+                pool.close()
+        return run_dir
+
+    steps = [1, 2] if stops else [2]
+    sound = told("sound", 0, -1, steps)
+    # The reference is graded first of all.
+    flaky = told("flaky", 1, 12, steps)
+
+    for name in ("baseline/seen/reward", "eval/seen/win_rate", "eval/seen/pass_gain"):
+        for end in ("", "_low", "_high"):
+            found, wanted = (series(run, f"{name}{end}") for run in (flaky, sound))
+            assert end or found[0] != wanted[0] or name.endswith("win_rate"), name
+            assert found[2] == wanted[2], name
+    alerts = [line["message"] for line in lines(flaky, "alert") if line["rule"] == "unscored"]
+    assert "12 of 24 responses of the reference to the set seen got no finite reward" in alerts[0]
 
 
 def without_what_was_asked(config: dict[str, Any]) -> dict[str, Any]:

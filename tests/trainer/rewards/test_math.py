@@ -200,6 +200,27 @@ def test_a_grader_that_crashes_gives_no_score() -> None:
     assert (grade.passed, grade.why) == (False, "the grader failed: it was killed by SIGSEGV")
 
 
+def test_what_a_crash_left_open_is_asked_again(pool: Pool) -> None:
+    """A process may die of what has nothing to do with the answer, such as a lack of memory."""
+
+    class Recovering(Pool):
+        is_broken = True
+
+        def submit(self, name: str, arguments: Sequence[Any]) -> Future[Found]:
+            if not self.is_broken:
+                return pool.submit(name, arguments)
+            found = Future[Found]()
+            found.set_result(Found(fault="crash", why="it was killed by SIGKILL"))
+            return found
+
+    graders = Recovering(1)
+    scorer = MathScorer(MathReward(), graders)
+    answers = [response(r"\boxed{\sqrt{8}}", r"2\sqrt{2}")] * 2
+    assert [grade.passed for grade in scorer(answers)] == [False, False]
+    graders.is_broken = False
+    assert [grade.passed for grade in scorer(answers)] == [True, True]
+
+
 def test_a_reference_that_cannot_be_read_is_not_the_fault_of_the_response(pool: Pool) -> None:
     odd = r"\frac{1}{"
     answers = [response(f"<answer>{said}</answer>", odd) for said in (r"\sqrt{2}", odd)]

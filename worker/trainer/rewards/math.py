@@ -40,7 +40,10 @@ class _Question:
 
 
 class MathScorer:
-    """Grades answers; the processes of the `pool` start with the first that needs algebra."""
+    """Grades answers; the processes of the `pool` start with the first that needs algebra.
+
+    What algebra decided is known for the run; of a process that died, nothing is.
+    """
 
     def __init__(self, term: MathReward, pool: Pool | None = None) -> None:
         self._term = term
@@ -83,16 +86,19 @@ class MathScorer:
         return _wrong(said.text, vote(said.text, references[0]))
 
     def _by_algebra(self, questions: Sequence[_Question]) -> list[Grade]:
-        """The responses to a prompt often say the same: each question is asked once."""
+        """The responses to a prompt often say the same: each question is asked once at a time."""
         new = [one for one in dict.fromkeys(questions) if one not in self._known]
         if len(self._known) + len(new) > MOST_KNOWN:
             self._known.clear()
             new = list(dict.fromkeys(questions))
         found = iter(self._begun.answers([one for q in new for one in self._asked(q)]))
+        crashed: dict[_Question, Grade] = {}
         for question in new:
             several = [next(found) for _ in question.references]
-            self._known[question] = self._grade(question, several)
-        return [self._known[question] for question in questions]
+            has_crashed = any(one.fault == "crash" for one in several)
+            decided = crashed if has_crashed else self._known
+            decided[question] = self._grade(question, several)
+        return [crashed.get(question) or self._known[question] for question in questions]
 
     def _asked(self, question: _Question) -> list[tuple[str, str, float]]:
         return [self._pair(question.answer, one) for one in question.references]

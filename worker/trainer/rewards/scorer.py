@@ -114,6 +114,12 @@ class Scores:
         return {name: share for name, share in found.items() if share < 1 or name in judging}
 
     @cached_property
+    def failed(self) -> list[int]:
+        """The rows that some term, of whichever weight, could not score."""
+        rows = zip(*self.terms.values(), strict=True)
+        return [row for row, scores in enumerate(rows) if not all(map(math.isfinite, scores))]
+
+    @cached_property
     def judging(self) -> set[str]:
         """The terms that say whether a response is correct."""
         return {
@@ -177,6 +183,13 @@ class Scores:
             penalty=self.penalty[rows],
             reward=self.reward[rows],
         )
+
+    def with_rows(self, rows: Sequence[int], scores: "Scores") -> "Scores":
+        """The same with these rows scored anew."""
+        parts = [self.rows(row, row + 1) for row in range(len(self.raw))]
+        for place, row in enumerate(rows):
+            parts[row] = scores.rows(place, place + 1)
+        return Scores.joined(parts)
 
     @staticmethod
     def joined(parts: "Sequence[Scores]") -> "Scores":

@@ -15,12 +15,14 @@ class Baseline:
 
     `measures`: the hashes that this run asks for. What a checkpoint has of others is forgotten, and
     what it lacks is measured when it is first asked for, for a clone may have other sets than its
-    parent. The reference and its random numbers stay, so the same numbers come out then.
+    parent. The reference and its random numbers stay, so the same numbers come out then. So it does
+    what a grader failed on, which may succeed another time.
     """
 
     def __init__(self, measures: Collection[str]) -> None:
         self._measures = frozenset(measures)
         self._known: dict[str, Numbers] = {}
+        self._passing: set[str] = set()
 
     def __contains__(self, measure: str) -> bool:
         return measure in self._known
@@ -28,9 +30,10 @@ class Baseline:
     def __getitem__(self, measure: str) -> Numbers:
         return self._known[measure]
 
-    def keep(self, measure: str, numbers: Numbers) -> None:
-        """Keep what was measured."""
+    def keep(self, measure: str, numbers: Numbers, *, is_final: bool = True) -> None:
+        """Keep what was measured; unless it `is_final`, not in checkpoints."""
         self._known[measure] = numbers
+        (self._passing.discard if is_final else self._passing.add)(measure)
 
     @property
     def is_asked(self) -> bool:
@@ -39,7 +42,8 @@ class Baseline:
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps."""
-        return {"known": dict(self._known)}
+        final = self._known.items()
+        return {"known": {name: found for name, found in final if name not in self._passing}}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take what a checkpoint kept, as far as this run asks for it."""

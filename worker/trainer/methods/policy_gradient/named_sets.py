@@ -20,7 +20,7 @@ from worker.trainer.evaluation.outcome import Outcome
 from worker.trainer.evaluation.rows import Measured
 from worker.trainer.methods.policy_gradient.baseline import Baseline
 from worker.trainer.methods.policy_gradient.policy import Policy
-from worker.trainer.rewards.scorer import Scorer
+from worker.trainer.rewards.scorer import Scorer, Scores
 from worker.trainer.run import Run
 from worker.trainer.sampling.answers import Sampled, all_sampled, read_set
 from worker.trainer.sampling.beside import graded_beside
@@ -64,12 +64,18 @@ class NamedSets:
     ) -> None:
         self._run, self._config, self._policy, self._prompts = run, config, policy, prompts
         self._baseline, self._measures = baseline, measures
+        # Of the reference, with responses on which a grader failed.
+        self._failed: dict[str, Measured] = {}
 
     def ask_reference(self, scorer: Scorer) -> None:
         """Let the reference answer the sets that it has not answered yet.
 
         Call it before the sampler gets the policy's weights: the reference samples in its place.
+        Responses on which a grader failed before are graded again: every evaluation is compared
+        with them, so a failure of one moment would bend a whole curve.
         """
+        for name, measured in list(self._failed.items()):
+            self._keep(name, self._graded_again(measured, scorer))
         asked = [one for one in self._config.evaluation_sets if one.name in self._measures]
         asked = [one for one in asked if self._measures[one.name] not in self._baseline]
         if not asked:
@@ -83,7 +89,21 @@ class NamedSets:
                     "they are left out of win rate and gain.",
                     whose=f"of the reference to the set {one.name}",
                 )
-                self._baseline.keep(self._measures[one.name], asdict(measured.outcome))
+                self._keep(one.name, measured)
+
+    def _keep(self, name: str, measured: Measured) -> None:
+        """Keep what the reference's responses to a set came to, and whether that may change."""
+        has_failed = bool(measured.scores.failed)
+        self._baseline.keep(self._measures[name], asdict(measured.outcome), is_final=not has_failed)
+        if has_failed:
+            self._failed[name] = measured
+        else:
+            self._failed.pop(name, None)
+
+    def _graded_again(self, measured: Measured, scorer: Scorer) -> Measured:
+        rows = measured.scores.failed
+        scores = self._scored([measured.sampled[row] for row in rows], scorer)
+        return replace(measured, scores=measured.scores.with_rows(rows, scores))
 
     def metrics(self, scorer: Scorer, breakdown: Breakdown) -> dict[str, float]:
         """`eval/NAME/...` of every set, with the weights that the policy's sampler has."""
@@ -100,11 +120,13 @@ class NamedSets:
     def _measured(self, one: EvaluationSet, engine: Engine, scorer: Scorer) -> Measured:
         self._run.stop.check()
         sampled = self._sampled(one, engine, scorer)
+        return Measured(sampled, self._scored(sampled, scorer), pass_reward=None)
+
+    def _scored(self, sampled: Sequence[Sampled], scorer: Scorer) -> Scores:
         # The penalty is of the limit that training samples with; a set may have another.
         answers = [answered.answer for answered in sampled]
         scores = scorer(answers, learn=False, penalize=False)
-        comparable = replace(scores, reward=scorer.comparable(scores))
-        return Measured(sampled, comparable, pass_reward=None)
+        return replace(scores, reward=scorer.comparable(scores))
 
     def _sampled(self, one: EvaluationSet, engine: Engine, scorer: Scorer) -> list[Sampled]:
         policy, prompts = self._policy, self._prompts[one.name]
