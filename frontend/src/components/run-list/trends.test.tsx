@@ -13,6 +13,8 @@ const RUN = {
   summary: { loss: 1, "gold/reward": 1 },
 } as unknown as Run;
 
+const LOSS = { name: "loss", title: "Loss", is_evaluation: false };
+
 function Listed() {
   return <Trend headline={useTrends([RUN]).get(RUN.id)} />;
 }
@@ -52,6 +54,20 @@ describe("the trend of a run in a list", () => {
     expect(asked).toHaveLength(1);
     expect(asked[0]).toContain("/methods");
     expect(text).toBe("–");
+  });
+  it("is shown as failed where its curves did not load", async () => {
+    const METHODS = { methods: [{ method: "sft", headlines: ["loss"], metrics: [LOSS] }] };
+    const { text, asked } = await shown((path) =>
+      Promise.resolve(
+        path.includes("/methods")
+          ? new Response(JSON.stringify(METHODS), {
+              headers: { "Content-Type": "application/json" },
+            })
+          : new Response("{}", { status: 500 }),
+      ),
+    );
+    expect(asked.some((path) => path.includes("/metrics?"))).toBe(true);
+    expect(text).toBe("failed");
   });
   it("is shown as failed where they did not load", async () => {
     const { text, asked } = await shown(() => Promise.resolve(new Response("{}", { status: 500 })));

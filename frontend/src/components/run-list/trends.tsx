@@ -22,6 +22,10 @@ import {
 
 const POINTS = 60;
 
+/** Whether a request failed and nothing of it is known from before. */
+const hasNone = (answer: { data: unknown; isError: boolean } | undefined): boolean =>
+  answer !== undefined && answer.isError && answer.data === undefined;
+
 type Curves = Map<string, Curve>;
 
 /** What stands for each of these runs: those that go on are asked for again and again. */
@@ -64,9 +68,11 @@ export function useTrendsOf(
       const curves = new Map<string, Curves>(withCurve.map((run) => [run.id, new Map()]));
       for (const one of answers.flatMap((answer) => answer.data?.series ?? []))
         curves.get(one.run)?.set(one.name, curveOf(one));
-      const found = withCurve.flatMap((run) => {
+      const unknown = new Set(asked.flatMap((page, i) => (hasNone(answers[i]) ? page : [])));
+      const found = withCurve.flatMap((run): [string, Standing][] => {
+        if (unknown.has(run)) return [[run.id, FAILED]];
         const headline = headlineOf(run, curves.get(run.id) ?? new Map(), headlines);
-        return headline === null ? [] : [[run.id, headline] as const];
+        return headline === null ? [] : [[run.id, headline]];
       });
       return new Map(found);
     },

@@ -5,16 +5,32 @@ import { verdictsQuery } from "@/api/runs";
 import type { Run, RunVerdict } from "@/api/types";
 import { batches, EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
 
+export interface Verdicts {
+  readonly found: ReadonlyMap<string, RunVerdict>;
+  /** The runs whose verdicts did not load: that they have none would be another thing. */
+  readonly failed: ReadonlySet<string>;
+}
+
 /** By run: those that go on are asked for again and again. */
-export function useVerdicts(runs: readonly Run[]): ReadonlyMap<string, RunVerdict> {
+export const useVerdicts = (runs: readonly Run[]): Verdicts["found"] =>
+  useVerdictsAsked(runs).found;
+
+/** The same, with what did not load. */
+export function useVerdictsAsked(runs: readonly Run[]): Verdicts {
   const measured = runs.filter((run) => Object.keys(run.summary).length > 0);
+  const pages = batches(measured);
   return useQueries({
-    queries: batches(measured).map((page) => ({
+    queries: pages.map((page) => ({
       ...verdictsQuery(page.map((run) => run.id)),
       refetchInterval: page.some(isLive) ? EVALUATIONS_REFETCH_MS : (false as const),
       staleTime: page.some(isLive) ? 0 : 60_000,
     })),
-    combine: (answers) =>
-      new Map(answers.flatMap((answer) => answer.data ?? []).map((one) => [one.run, one])),
+    combine: (answers) => {
+      const lost = pages.filter((_, i) => answers[i]?.isError && answers[i].data === undefined);
+      return {
+        found: new Map(answers.flatMap(({ data }) => data ?? []).map((one) => [one.run, one])),
+        failed: new Set(lost.flat().map(({ id }) => id)),
+      };
+    },
   });
 }

@@ -3,6 +3,15 @@ import type { RunVerdict } from "@/api/types";
 
 import { VERDICT_WORDS, WORSE_THAN_CHANCE } from "./verdict-words";
 
+/** Where the verdict of a run did not load. */
+export function VerdictFailed() {
+  return (
+    <span className="faint small" title="The verdict did not load.">
+      no answer
+    </span>
+  );
+}
+
 export function VerdictPill({
   verdict,
 }: {

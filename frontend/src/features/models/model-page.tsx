@@ -8,7 +8,7 @@ import { modelQuery } from "@/api/models";
 import { methodsQuery, verdictsQuery } from "@/api/runs";
 import type { ModelDetail } from "@/api/types";
 import { Pruned } from "@/components/pruned";
-import { Loaded } from "@/components/states";
+import { Loaded, NoAnswer } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
@@ -67,7 +67,12 @@ function NextSteps({ model, projectId }: { model: ModelDetail; projectId: string
 
 /** What the run that made it measured: how good it is comes before what can be done with it. */
 function MadeBy(props: { runId: string; step: number | null; projectId: string }) {
-  const verdict = useQuery(verdictsQuery([props.runId])).data?.[0];
+  const query = useQuery(verdictsQuery([props.runId]));
+  const verdict = query.data?.[0];
+  if (query.error !== null && query.data === undefined)
+    return (
+      <NoAnswer query={query} about="The verdict on the run that made it could not be loaded." />
+    );
   if (verdict === undefined) return null;
   return (
     <section className="card padded">

@@ -34,8 +34,8 @@ import {
   whyNoInterval,
   whyUndefined,
 } from "@/components/agreement/words";
-import { useVerdicts } from "@/components/run-list/use-verdicts";
-import { VerdictPill } from "@/components/verdict/verdict-pill";
+import { useVerdictsAsked, type Verdicts } from "@/components/run-list/use-verdicts";
+import { VerdictFailed, VerdictPill } from "@/components/verdict/verdict-pill";
 import { useMayChange, useMayRank } from "@/components/use-may";
 import { useLiveRuns } from "@/components/run-list/use-live-runs";
 import { PageTitle } from "@/components/page-title";
@@ -53,11 +53,11 @@ const FINISHED = ["succeeded"];
 /** What is asked of all runs of the page at once. */
 interface Asked {
   readonly trends: ReturnType<typeof useTrends>;
-  readonly verdicts: ReturnType<typeof useVerdicts>;
+  readonly verdicts: Verdicts;
 }
 
 function RunLine({ run, asked }: { run: Run; asked: Asked }) {
-  const verdict = asked.verdicts.get(run.id);
+  const verdict = asked.verdicts.found.get(run.id);
   const { phase } = run.progress;
   const isRunning = run.state === "running";
   return (
@@ -76,6 +76,7 @@ function RunLine({ run, asked }: { run: Run; asked: Asked }) {
         <span className="pills">
           <StatePill state={run.state} title={run.state_sentence} />
           {verdict !== undefined && <VerdictPill verdict={verdict} />}
+          {asked.verdicts.failed.has(run.id) && <VerdictFailed />}
         </span>
         <Trend headline={asked.trends.get(run.id)} />
         <span className="mono last">
@@ -481,7 +482,7 @@ function NowContent(props: {
 }) {
   const { project, active, isCut, broken, finished } = props;
   const runs = [...active, ...(broken.data?.items ?? []), ...(finished.data?.items ?? [])];
-  const asked = { trends: useTrends(runs), verdicts: useVerdicts(runs) };
+  const asked = { trends: useTrends(runs), verdicts: useVerdictsAsked(runs) };
   const mayChange = useMayChange(project.id);
   const mayRank = useMayRank(project.id);
   const isKnown = broken.data !== undefined && finished.data !== undefined;

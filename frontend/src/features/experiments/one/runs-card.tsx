@@ -11,12 +11,17 @@ import { Refused } from "@/components/refused";
 import { StatePill } from "@/components/run-state";
 import { Table } from "@/components/table";
 import { MethodName } from "@/components/text/names";
-import { useVerdicts } from "@/components/run-list/use-verdicts";
-import { VerdictPill } from "@/components/verdict/verdict-pill";
+import { useVerdictsAsked } from "@/components/run-list/use-verdicts";
+import { VerdictFailed, VerdictPill } from "@/components/verdict/verdict-pill";
+
+const NoVerdict = ({ hasFailed }: { hasFailed: boolean }) =>
+  hasFailed ? <VerdictFailed /> : <span className="faint">–</span>;
 
 function RunRow(props: {
   run: Run;
   verdict: RunVerdict | undefined;
+  /** Whether the verdict did not load. */
+  hasFailed: boolean;
   /** Null for whoever may not. */
   remove: { readonly isPending: boolean; readonly mutate: (run: string) => void } | null;
 }) {
@@ -34,7 +39,7 @@ function RunRow(props: {
       </td>
       <td className="verdict">
         {verdict === undefined ? (
-          <span className="faint">–</span>
+          <NoVerdict hasFailed={props.hasFailed} />
         ) : (
           <>
             <VerdictPill verdict={verdict} />
@@ -70,7 +75,7 @@ export function RunsCard(props: {
   mayChange: boolean;
 }) {
   const { experiment, runs, mayChange } = props;
-  const verdicts = useVerdicts(runs);
+  const verdicts = useVerdictsAsked(runs);
   const client = useQueryClient();
   const removing = useMutation({
     mutationFn: (run: string) => removeRun(experiment.id, run),
@@ -90,7 +95,8 @@ export function RunsCard(props: {
           <RunRow
             key={run.id}
             run={run}
-            verdict={verdicts.get(run.id)}
+            verdict={verdicts.found.get(run.id)}
+            hasFailed={verdicts.failed.has(run.id)}
             remove={mayChange ? removing : null}
           />
         )}
