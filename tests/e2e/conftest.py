@@ -31,6 +31,7 @@ from tests.worker.floor import write_model
 # `make test` reads them, too. First Chromium without a window: it takes half the processor time of
 # the browser that hides one.
 NAMES = Path(__file__).with_name("browsers.txt").read_text().split()
+INSECURE_HOST = "podium.test"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -39,6 +40,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-background-networking",
     "--no-first-run",
+    # To Chromium localhost is as secure as TLS; under this name the same server is on plain http.
+    f"--host-resolver-rules=MAP {INSECURE_HOST} 127.0.0.1",
 ]
 TRAINER = "python -m worker.process.fake_trainer --steps 60 --step-s 0.1 --checkpoint-every 20"
 
@@ -78,6 +81,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
     env = processes.environment(
         data_dir,
         PODIUM_PORT="0",
+        PODIUM_ALLOWED_HOSTS=INSECURE_HOST,
         PODIUM_TRAINER_COMMAND=TRAINER,
         # Long enough to be looked at.
         PODIUM_CRASH_BACK_OFF_S="[600]",
