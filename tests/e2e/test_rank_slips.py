@@ -1,8 +1,10 @@
 """What happens by itself in eight hours of ranking: double clicks, keys beside the right one, a
 laptop that is closed, another project in between."""
 
+from contextlib import suppress
+
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Error, Route, expect
 
 from tests.e2e.conftest import OpenPage
 from tests.e2e.test_pages import barriers
@@ -175,3 +177,28 @@ def test_a_slip_is_taken_back_while_the_next_comparison_is_on_its_way(
     assert shown(page) == first
     page.wait_for_timeout(3500)
     assert judgments(workshop, project) == []
+
+
+def test_what_a_tab_held_that_crashed_comes_to_the_others_within_seconds(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Crash")
+    workshop.comparisons(project, 2)
+    address = f"/projects/{project}/rank"
+    crashing = open_page(address)
+    shown(crashing)
+    wait_for_held(crashing, 2)
+    crashing.keyboard.press("b")
+    expect(crashing.get_by_label("Response B").get_by_text("1st")).to_be_visible()
+    about = crashing.get_by_label("Prompt").inner_text()
+    other = crashing.context.new_page()
+    other.goto(address)
+    expect(other.get_by_role("heading", name="Nothing for you right now")).to_be_visible()
+
+    with crashing.expect_event("crash"), suppress(Error):
+        crashing.goto("chrome://crash")
+
+    expect(other.locator("article.resp").first).to_be_visible(timeout=20_000)
+    wait_for_held(other, 2)
+    expect(other.get_by_label("Prompt")).to_have_text(about, use_inner_text=True)
+    expect(other.get_by_label("Response B").get_by_text("1st")).to_be_visible()

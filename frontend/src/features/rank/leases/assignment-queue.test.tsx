@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { Problem } from "@/api/client";
 import type { Assignment } from "@/api/types";
 
+import type { Locks } from "./alive";
 import { useAssignmentQueue, type AssignmentQueue } from "./assignment-queue";
 import type { Ends } from "./other-tabs";
 import { keepReopened } from "./reopened";
@@ -22,6 +23,8 @@ const world = vi.hoisted(() => ({
   hasRoom: true,
   givenBack: [] as string[],
   hear: null as ((event: { data: unknown }) => void) | null,
+  /** Tells that the other tab has died. */
+  bury: null as (() => void) | null,
 }));
 vi.mock("@/api/assignments", () => ({
   takeAssignment: () => {
@@ -92,8 +95,17 @@ async function settled(): Promise<void> {
 /** Another tab, which was there before, says what it holds. */
 const told = (...leases: readonly Assignment[]) => {
   const ends: Ends = new Map(leases.map((one) => [one.id, Date.parse(one.expires_at)]));
-  act(() => world.hear?.({ data: { tab: "other", since: 1, ids: [...ends.keys()], ends } }));
+  const data = { tab: "other", since: 1, isWatched: true, ids: [...ends.keys()], ends };
+  act(() => world.hear?.({ data }));
 };
+
+/** As those of a browser: whoever asks for the lock of the other tab has it when that tab has died. */
+const locks: Locks = {
+  request: (name: string, _: unknown, free?: () => void) => {
+    if (name.endsWith(".other") && free !== undefined) world.bury = free;
+    return new Promise(() => undefined);
+  },
+} as Locks;
 
 async function open(...elsewhere: readonly Assignment[]): Promise<void> {
   queue = null;
@@ -116,10 +128,11 @@ beforeEach(() => {
       close() {}
     },
   );
+  Object.defineProperty(navigator, "locks", { value: locks, configurable: true });
   localStorage.clear();
   sessionStorage.clear();
   Object.assign(world, { offline: [], granted: [], dropped: [], givenBack: [], kept: [] });
-  Object.assign(world, { asked: 0, isDown: false, hasRoom: true, hear: null });
+  Object.assign(world, { asked: 0, isDown: false, hasRoom: true, hear: null, bury: null });
   world.submitted = [];
 });
 afterEach(() => {
@@ -278,4 +291,36 @@ it("does not show again what was judged before the browser has told what it keep
   act(() => queue?.advance("asg_1"));
   await settled();
   expect([queue?.current?.id, idsOf(queue?.offline)]).toEqual(["asg_2", ["asg_2"]]);
+});
+
+it("takes over what a tab held that has died, those taken offline among it", async () => {
+  const [held, offline] = [lease("asg_held", 15), lease("asg_offline", 60)];
+  await open(held, offline);
+  expect(queue?.isExhausted).toBe(true);
+  world.granted = [held];
+  world.offline = [offline];
+  await pause(50);
+  expect(queue?.current).toBeUndefined();
+
+  world.bury?.();
+  await pause(700);
+  await settled();
+
+  expect(idsOf(queue?.offline)).toEqual(["asg_offline"]);
+  expect([queue?.current?.id, queue?.isExhausted]).toEqual(["asg_offline", false]);
+  expect(world.granted).toEqual([]);
+});
+
+it("takes over nothing while nobody is there", async () => {
+  const held = lease("asg_held", 15);
+  await open(held);
+  act(() => page.render(<Queue isThere={false} />));
+  world.granted = [held];
+  world.bury?.();
+  await pause(700);
+  expect(queue?.isExhausted).toBe(true);
+
+  act(() => page.render(<Queue />));
+  await settled();
+  expect(queue?.current?.id).toBe("asg_held");
 });

@@ -16,6 +16,7 @@ import { useNewest } from "@/lib/use-newest";
 import { whenBack } from "@/lib/when-back";
 
 import { outbox } from "../outbox/browser-outbox";
+import { livesOfBrowser } from "./alive";
 import { hasDraft } from "./drafts";
 import { endOf, joined } from "./joined";
 import { useKeepAlive } from "./keep-alive";
@@ -125,6 +126,7 @@ export function useAssignmentQueue(
   const [isReady, setReady] = useState(false);
   const [supply, setSupply] = useState<Supply>("unknown");
   const [failed, setFailed] = useState<Failed | null>(null);
+  const [deaths, setDeaths] = useState(0);
   const isFetching = useRef(false);
   const failuresRef = useRef(0);
   const tabs = useRef<OtherTabs>(null);
@@ -154,8 +156,19 @@ export function useAssignmentQueue(
       setOffline(without(newestOffline(), ...ids.filter((id) => !isKept(id))));
       setLeased((now) => keeping(now, isKept));
     };
+    // What a tab that died has taken offline lies in this browser; the server gives back the rest.
+    const inherit = async () => {
+      const [offline] = await Promise.all([offlineLeases(projectId, userId), outbox.reload()]);
+      if (isGone) return;
+      const left = usable(offline, reopenedId(projectId, userId)).filter(
+        ({ id }) => !others.held.includes(id),
+      );
+      setOffline(new Map([...newestOffline(), ...endsOf(left)]));
+      setLeased((now) => joined(now, left));
+      setDeaths((now) => now + 1);
+    };
     const channel = new BroadcastChannel(`podium.leases.${projectId}.${userId}`);
-    const others = new OtherTabs(channel, letGo);
+    const others = new OtherTabs(channel, letGo, () => void inherit(), livesOfBrowser());
     const forget = whileLookedAt(others);
     tabs.current = others;
     const heard = new Promise((resolve) => setTimeout(resolve, HEARING_MS));
@@ -237,6 +250,7 @@ export function useAssignmentQueue(
     setSupply((now) => (now === "none" ? "none, asked again" : now));
   }, []);
   useRecovery(failed, isThere, failuresRef, retry);
+  useInheritance(deaths, isThere, retry);
 
   const offline = leased.filter((one) => offlineEnds.has(one.id));
   const takeOffline = async () => {
@@ -324,6 +338,19 @@ async function refuseOffline(projectId: string, lease: Assignment): Promise<neve
     detail: "It has no room left or blocks its storage, as in a private window.",
     advice: "Free some space or open Podium in an ordinary window.",
   });
+}
+
+/** After the death of another tab there may be something again; who is away asks on coming back. */
+function useInheritance(deaths: number, isThere: boolean, retry: () => void): void {
+  const known = useRef(0);
+  useEffect(() => {
+    if (deaths === known.current || !isThere) return undefined;
+    const timer = setTimeout(() => {
+      known.current = deaths;
+      retry();
+    });
+    return () => clearTimeout(timer);
+  }, [deaths, isThere, retry]);
 }
 
 const mayPass = (error: unknown) =>

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
+import type { Lives } from "./alive";
 import { OtherTabs, type Channel } from "./other-tabs";
 
 /** Channels of one name: messages arrive in order, those of a slow tab when the test says so. */
@@ -204,5 +205,69 @@ describe("tabs of one person", () => {
     expect(tab.held).toEqual(["b"]);
     pass(20 * MINUTE);
     expect(tab.others.held).toEqual(["a"]);
+  });
+
+  describe("of which one dies", () => {
+    /** Tabs that live, and who waits for the death of which. */
+    class Village implements Lives {
+      readonly watched = new Map<string, Set<() => void>>();
+      readonly living = new Set<string>();
+
+      begin(tab: string, onBegun: () => void): () => void {
+        this.living.add(tab);
+        onBegun();
+        return () => void this.living.delete(tab);
+      }
+
+      afterDeath(tab: string, onDeath: () => void): () => void {
+        const waiting = this.watched.get(tab) ?? new Set();
+        this.watched.set(tab, waiting.add(onDeath));
+        return () => void waiting.delete(onDeath);
+      }
+
+      die(): void {
+        for (const [tab, waiting] of this.watched)
+          if (this.living.delete(tab)) for (const tell of [...waiting]) tell();
+      }
+    }
+
+    function openHeir() {
+      const [air, village] = [new Air(), new Village()];
+      const dying = new OtherTabs(air.open(), () => undefined, undefined, village);
+      const onDeath = vi.fn();
+      const heir = new OtherTabs(air.open(), () => undefined, onDeath, village);
+      return { air, village, dying, heir, onDeath };
+    }
+
+    it("leave what it held to the others at once", () => {
+      const { village, dying, heir, onDeath } = openHeir();
+      dying.hold(lasting(["a"]));
+      expect(heir.held).toEqual(["a"]);
+
+      village.die();
+
+      expect(heir.held).toEqual([]);
+      expect(onDeath).toHaveBeenCalledOnce();
+    });
+
+    it("wait for nothing of one that was left or holds nothing", () => {
+      const { village, dying, heir, onDeath } = openHeir();
+      dying.hold(lasting(["a"]));
+      dying.leave();
+      village.die();
+      dying.comeBack();
+      dying.hold(new Map());
+      village.die();
+      expect(onDeath).not.toHaveBeenCalled();
+      expect(heir.held).toEqual([]);
+    });
+
+    it("wait for nothing of one whose death nobody would hear of", () => {
+      const { air, village, heir, onDeath } = openHeir();
+      const deaf = new OtherTabs(air.open(), () => undefined, undefined, null);
+      deaf.hold(lasting(["a"]));
+      expect(village.watched.size).toBe(0);
+      expect([heir.held, onDeath.mock.calls]).toEqual([["a"], []]);
+    });
   });
 });

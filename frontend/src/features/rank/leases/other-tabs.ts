@@ -8,10 +8,13 @@
  *
  * A tab that is closed says that it holds nothing, and the server gives its leases to whichever tab
  * asks next, except those for work offline: these come back when a tab is reloaded or takes
- * comparisons offline. Of a tab that crashed, the tabs that heard it go on to name its leases until
- * these end. What somebody works on in both tabs stays in both; the second answer is kept for review.
+ * comparisons offline. Of a tab that crashed the browser tells the others (`alive.ts`), and they name
+ * its leases no longer; where it cannot, they go on to name them until these end. What somebody works
+ * on in both tabs stays in both; the second answer is kept for review.
  */
 import { randomId } from "@/lib/random-id";
+
+import type { Lives } from "./alive";
 
 /** The part of a BroadcastChannel that is used here. */
 export interface Channel {
@@ -28,6 +31,8 @@ interface Told {
   readonly ids: readonly string[] | null;
   /** Missing in a tab that an older Podium has opened: what it holds counts until it is closed. */
   readonly ends?: Ends;
+  /** Whether the browser tells when the tab dies. */
+  readonly isWatched?: boolean;
 }
 
 /** When leases end, in ms, by the ids of their assignments. */
@@ -60,15 +65,25 @@ export class OtherTabs {
   /** The ends as the server said them last. */
   private said: Ends = new Map();
   private since = Date.now();
+  private isWatched = false;
+  private endLife: () => void = () => undefined;
+  /** How to stop waiting for the death of a tab. */
+  private readonly watches = new Map<string, () => void>();
 
-  /** `onElder` is told which of this tab's leases an elder tab holds, too, and lets go of them. */
+  /**
+   * `onElder` is told which of this tab's leases an elder tab holds, too, and lets go of them;
+   * `onDeath` that a tab has died, and what it held is free.
+   */
   constructor(
     private readonly channel: Channel,
     private readonly onElder: (ids: readonly string[]) => void,
+    private readonly onDeath: () => void = () => undefined,
+    private readonly lives: Lives | null = null,
   ) {
     channel.onmessage = ({ data }) => {
       if (isTold(data)) this.hear(data);
     };
+    this.live();
     this.tell(null);
   }
 
@@ -91,27 +106,59 @@ export class OtherTabs {
   /** The page is left: closed, or kept by the browser until somebody comes back to it. */
   leave(): void {
     this.tell(new Map());
+    // The browser keeps no page that holds a lock.
+    this.isWatched = false;
+    this.endLife();
   }
 
   /** The page is looked at again. Its leases were free meanwhile, so it counts as the youngest. */
   comeBack(): void {
     this.since = Date.now();
+    this.live();
     this.tell(this.own);
     this.tell(null);
   }
 
   close(): void {
-    this.tell(new Map());
+    this.leave();
+    for (const stop of this.watches.values()) stop();
+    this.watches.clear();
     this.channel.close();
   }
 
-  private hear({ tab, since = 0, ids, ends }: Told): void {
+  private live(): void {
+    if (this.lives === null) return;
+    this.endLife = this.lives.begin(this.tab, () => {
+      this.isWatched = true;
+      if (this.own.size > 0) this.tell(this.own);
+    });
+  }
+
+  private hear({ tab, since = 0, ids, ends, isWatched = false }: Told): void {
     if (ids === null) {
       if (this.own.size > 0) this.tell(this.own);
       return;
     }
     this.others.set(tab, { tab, since, ends: ends ?? endless(ids) });
+    this.watch(tab, isWatched && ids.length > 0);
     this.yieldToElders();
+  }
+
+  /** What has no lease leaves none, and is not waited for. */
+  private watch(tab: string, isWanted: boolean): void {
+    const stop = this.watches.get(tab);
+    if (isWanted === (stop !== undefined)) return;
+    stop?.();
+    this.watches.delete(tab);
+    if (isWanted && this.lives !== null)
+      this.watches.set(
+        tab,
+        this.lives.afterDeath(tab, () => {
+          this.watches.delete(tab);
+          this.others.delete(tab);
+          this.onDeath();
+        }),
+      );
   }
 
   private yieldToElders(): void {
@@ -128,7 +175,8 @@ export class OtherTabs {
 
   private tell(own: Ends | null): void {
     const told = own === null ? { ids: null } : { ids: [...own.keys()], ends: own };
-    this.channel.postMessage({ tab: this.tab, since: this.since, ...told } satisfies Told);
+    const { tab, since, isWatched } = this;
+    this.channel.postMessage({ tab, since, isWatched, ...told } satisfies Told);
   }
 }
 
