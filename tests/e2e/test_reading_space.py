@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from tests.e2e.conftest import OpenPage
 from tests.e2e.test_rank import shown, wait_for_judgments
+from tests.e2e.test_touch_targets import small_targets
 from tests.e2e.workshop import Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -19,7 +20,6 @@ BARS = {
     (720, 450): 0.45,
     (360, 740): 0.45,
 }
-LEAST_TARGET_PX = 44
 TURNS = ("Which wool is this?", "It is merino. " * 30, "How do I get a coffee stain out of it?")
 
 
@@ -241,7 +241,7 @@ def test_a_comparison_is_ranked_by_touch_on_a_phone(
     for width, height in ((1024, 768), (360, 740)):
         resize(page, width, height)
         assert page.evaluate(_SHARE_OF_TEXT) >= BARS[width, height]
-        assert _small_targets(page) == []
+        assert small_targets(page, ".rank-page") == []
     assert is_in_sight(page, card(page, "A").get_by_role("button", name="Rank A next"))
 
     # To B by a swipe, to C by a tap.
@@ -253,7 +253,7 @@ def test_a_comparison_is_ranked_by_touch_on_a_phone(
     for letter in "ADC":
         bar(page).get_by_role("button", name=f"Rank {letter} next").tap()
     expect(card(page, "C").get_by_text("4th")).to_be_visible()
-    assert _small_targets(page) == []
+    assert small_targets(page, ".rank-page") == []
 
     # B A D C; C goes up before D, and A is tied with it.
     page.get_by_role("button", name="Move up C").tap()
@@ -267,7 +267,7 @@ def test_a_comparison_is_ranked_by_touch_on_a_phone(
         page.get_by_role("dialog").get_by_role("button", name=name).tap()
         page.get_by_role("dialog").get_by_role("button", name="Close").tap()
     page.get_by_role("button", name="More").tap()
-    assert _small_targets(page) == []
+    assert small_targets(page, ".rank-page") == []
     page.get_by_role("dialog").get_by_role("button", name="Raw text").tap()
     expect(page.locator("article .raw").first).to_be_visible()
     page.get_by_role("button", name="More").tap()
@@ -459,22 +459,6 @@ def _swipe_left(page: Page) -> None:
         kind = "touchMove" if n else "touchStart"
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [place]})
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
-
-def _small_targets(page: Page) -> list[str]:
-    """The buttons of the page, or of the dialog over it, that are hard to hit with a finger."""
-    found: list[str] = page.evaluate(
-        """(least) => {
-          const dialog = document.querySelector("dialog[open]");
-          const area = dialog ?? document.querySelector(".rank-page");
-          return [...area.querySelectorAll("button")]
-            .map((one) => [one, one.getBoundingClientRect()])
-            .filter(([, { width, height }]) => width > 0 && Math.min(width, height) < least)
-            .map(([one, box]) => `${one.outerHTML.slice(0, 120)} ${box.width}x${box.height}`);
-        }""",
-        LEAST_TARGET_PX,
-    )
-    return found
 
 
 def test_at_400_percent_the_page_scrolls_and_few_colours_tell_what_is_pressed(
