@@ -221,7 +221,7 @@ def evidence(directory: Path, *, with_gold: bool) -> Evidence:
         if line["type"] == "metric":
             for name, value in line["values"].items():
                 curves[name].append(Point(line["step"], value))
-        elif line["type"] == "sample" and (line["step"] == 1 or line["step"] % EVERY == 0):
+        elif _is_graded(line):
             answered[line["step"]][line["prompt_id"]].append(gold(line["response"]))
     for step, by_prompt in answered.items() if with_gold else ():
         # Responses to one prompt are alike: prompts are what was drawn.
@@ -232,6 +232,12 @@ def evidence(directory: Path, *, with_gold: bool) -> Evidence:
         curves["gold/reward_high"].append(Point(step, mean + half))
     config = json.loads((directory / "config.json").read_text())
     return Evidence(config, curves, is_over=True)
+
+
+def _is_graded(line: dict[str, Any]) -> bool:
+    """Whether the gold is measured on this line: probes are four, too few for an interval."""
+    is_due = line["type"] == "sample" and (line["step"] == 1 or line["step"] % EVERY == 0)
+    return is_due and line["kind"] == "rollout"
 
 
 HACKED = {Kind.OVER_OPTIMIZED, Kind.INFLATED}
