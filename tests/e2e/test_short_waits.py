@@ -4,6 +4,7 @@ One test measures all of it: it has the machine to itself, so that all others wa
 """
 
 import time
+from statistics import median, quantiles
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -11,9 +12,12 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.conftest import open_window, zone_at_noon
 from tests.e2e.test_people import come_in
 from tests.e2e.test_rank import shown, wait_for_held
-from tests.e2e.workshop import Workshop
+from tests.e2e.workshop import PROMPT, RESPONSES, Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+NEXT_MS, TIMES, ATTEMPTS = 50, 12, 5
+FREE_S, HELD_ELSEWHERE = 5, 3
 
 _TIME_OF_ENTER = """() => new Promise((resolve, reject) => {
   const prompt = () => document.querySelector('[aria-label="Prompt"]')?.textContent;
@@ -35,8 +39,9 @@ def test_an_annotator_begins_within_a_minute_and_is_never_kept_waiting(
     workshop: Workshop, browser: Browser
 ) -> None:
     project = workshop.new_project("Short waits")
-    workshop.comparisons(project, 17)
-    leases, theirs = held_by_somebody_else(workshop, project, 3)
+    # Each is ranked once, and one is on screen when the waits for others begin.
+    workshop.comparisons(project, 1 + TIMES + 1 + HELD_ELSEWHERE)
+    leases, theirs = held_by_somebody_else(workshop, project, HELD_ELSEWHERE)
     body = {"people": [{"name": "Jo"}], "role": "annotator"}
     (made,) = workshop.post(f"/projects/{project}/invitations", body)["items"]
     context = open_window(browser, base_url=workshop.url, timezone_id=zone_at_noon())
@@ -49,14 +54,16 @@ def test_an_annotator_begins_within_a_minute_and_is_never_kept_waiting(
     expect(page.get_by_text("1 judgment today")).to_be_visible()
     assert time.monotonic() - begun < 60
 
-    next_ms = []
-    for _ in range(12):
-        shown(page)
-        wait_for_held(page, 2)
-        page.keyboard.type("abcd")
-        next_ms.append(page.evaluate(_TIME_OF_ENTER))
-    # The best of twelve: the machine of a test run has other things to do.
-    assert min(next_ms) < 50, next_ms
+    next_ms: list[list[float]] = []
+    # What the machine has to do besides makes some of them longer: a quarter tells how fast the
+    # page is, and one alone would be luck.
+    while not (next_ms and quantiles(next_ms[-1], n=4)[0] < NEXT_MS):
+        assert len(next_ms) < ATTEMPTS, next_ms
+        if next_ms:
+            more_comparisons(workshop, project, f"attempt {len(next_ms)}", TIMES)
+            # Else the page asks again when it has shown the one that is left.
+            page.reload()
+        next_ms.append([ms_to_next(page) for _ in range(TIMES)])
 
     free_s = []
     for lease in leases:
@@ -68,9 +75,24 @@ def test_an_annotator_begins_within_a_minute_and_is_never_kept_waiting(
         skipped.raise_for_status()
         shown(page)
         free_s.append(time.monotonic() - begun)
-    # The best of three, for the same reason.
-    assert min(free_s) < 5, free_s
+    assert median(free_s) < FREE_S, free_s
     context.close()
+
+
+def ms_to_next(page: Page) -> float:
+    """Rank the comparison on screen: milliseconds from Enter until another one is drawn."""
+    shown(page)
+    wait_for_held(page, 2)
+    page.keyboard.type("abcd")
+    return float(page.evaluate(_TIME_OF_ENTER))
+
+
+def more_comparisons(workshop: Workshop, project: str, name: str, count: int) -> None:
+    """Import comparisons whose prompts stand nowhere else."""
+    records = [
+        {"prompt": f"{PROMPT} ({name}, {n})", "responses": list(RESPONSES)} for n in range(count)
+    ]
+    workshop.take_in(project, "comparisons", records)
 
 
 def held_by_somebody_else(
