@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session, undefer
 from backend.errors import NotFound
 from backend.schemas.run_directory.events import SampleKind, SampleLine
 from backend.schemas.runs import SampleAnswer, SamplesAnswer
+from backend.store import dialect
 from backend.store.runs import events as run_events
 from backend.store.runs.events import NewEvent
 from backend.store.tables.runs import Sample
@@ -123,7 +124,9 @@ def answer(session: Session, run_id: str, asked: Asked) -> SamplesAnswer:
         chosen.append(Sample.step == step)
     if asked.text:
         columns = (Sample.prompt, Sample.response)
-        chosen.append(or_(*(one.icontains(asked.text, autoescape=True) for one in columns)))
+        lower = func.unicode_lower if dialect.is_sqlite(session) else func.lower
+        wanted = asked.text.lower()
+        chosen.append(or_(*(lower(one).contains(wanted, autoescape=True) for one in columns)))
     items = [_answer(row) for row in _rows(session, chosen, asked)]
     return SamplesAnswer(
         kinds=kinds,
@@ -155,12 +158,12 @@ def _rows(
     session: Session, chosen: Sequence[ColumnElement[bool]], asked: Asked
 ) -> Sequence[Sample]:
     found = select(Sample).where(*chosen)
-    if asked.prompt_id is not None and asked.step is None:
-        newest = found.order_by(Sample.step.desc(), Sample.number.desc()).limit(asked.limit)
-        return session.scalars(newest).all()[::-1]
     if asked.is_of_every_step:
         newest = found.order_by(Sample.step.desc(), Sample.number).limit(asked.limit)
         return session.scalars(newest).all()
+    if asked.prompt_id is not None and asked.step is None:
+        newest = found.order_by(Sample.step.desc(), Sample.number.desc()).limit(asked.limit)
+        return session.scalars(newest).all()[::-1]
     if asked.sort == "order":
         return session.scalars(found.order_by(Sample.number).limit(asked.limit)).all()
     rows = list(session.scalars(found.order_by(Sample.number)))

@@ -350,7 +350,9 @@ def test_a_text_is_found_in_the_samples_of_all_steps(
     api: TestClient, database: Database, run_id: str
 ) -> None:
     lines = [
-        SampleLine(kind=kind, step=step, prompt="p", response=f"{said} of {step}")
+        SampleLine(
+            kind=kind, step=step, prompt="Ärger", prompt_id="p", response=f"{said} of {step}"
+        )
         for step in (1, 11, 21)
         for kind, said in (("rollout", "yes"), ("rollout", "no"), ("probe", "yes"))
     ]
@@ -364,6 +366,8 @@ def test_a_text_is_found_in_the_samples_of_all_steps(
         return [item["response"] for item in answer["items"]]
 
     assert found(q="YES") == ["yes of 21", "yes of 11", "yes of 1"]
+    assert found(q="yes", prompt_id="p") == ["yes of 21", "yes of 11", "yes of 1"]
+    assert len(found(q="äRGER")) == 6
     assert found(q="yes", kind="probe", limit=2) == ["yes of 21", "yes of 11"]
     # What else is asked for says of which step, or by what it is sorted.
     assert found(q="of 1", step=21, sort="-reward") == [

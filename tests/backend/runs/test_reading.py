@@ -99,6 +99,7 @@ def requests_of(api: TestClient, seed: Seed, database: Database) -> dict[str, st
         "read_results": f"/seed-groups/results?{runs}&format=csv",
         "compare_environments": f"/environment-differences?{runs}",
         "compare_data": f"/data-differences?{runs}",
+        "list_samples": f"/runs/{one}/samples?q=a&every_step=true",
         "read_distributions": f"/runs/{one}/distributions",
         "read_prompt_scores": f"/runs/{one}/prompt-scores?prompt_id=a&prompt_id=b&width=3",
         "list_shared_prompts": f"/shared-prompts?{runs}",
