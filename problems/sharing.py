@@ -22,7 +22,7 @@ def shared(make: Make, levels: Sequence[int], n_together: int) -> dict[int, list
         for level, n in wanted.items():
             found[level] = _at_most(make, level, n)
             if len(found[level]) < n:
-                # The others have larger shares than these, so nothing is made in vain.
+                # The shares of the others are larger than these, so no more are made of them.
                 found = {level: found[level]}
                 break
         made |= found

@@ -59,7 +59,7 @@ class Heads:
 
         SQLite waits for the disk only when it empties its log (`synchronous=NORMAL`). A hash that
         outlasted its line would look as if somebody had cut the chain. PostgreSQL shows nothing
-        that is not on its disk.
+        that is not on its disk, unless its operator has set `synchronous_commit` off.
         """
         if not self._database.is_sqlite:
             return

@@ -546,7 +546,7 @@ def test_the_output_is_told_with_what_it_measured() -> None:
     )
 
 
-BIASED = "this evaluation chose the output, so it may look better than it is"
+BIASED = "its prompts chose the output, so it may look better than it is"
 
 
 def shipped(
@@ -625,7 +625,7 @@ def test_of_the_output_a_number_is_told_that_did_not_choose_it(
     found = judge(Method.POLICY_GRADIENT, evidence)
 
     assert found.judged_by == "eval/reward"
-    assert found.reason.endswith(f"; its {called}, which did not choose it, is 0.500.")
+    assert found.reason.endswith(f"; its {called} is 0.500.")
     assert found.gauges[0].note == f"the best evaluation; {BIASED}"
 
 

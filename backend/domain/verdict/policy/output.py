@@ -12,7 +12,7 @@ from backend.domain.verdict.policy.deciding import Deciding, called
 from backend.domain.verdict.words import as_set, output_sentence, with_interval
 from backend.schemas.metrics.verdicts import Happening
 
-BIASED = "this evaluation chose the output, so it may look better than it is"
+BIASED = "its prompts chose the output, so it may look better than it is"
 
 
 def output(deciding: Deciding) -> str:
@@ -33,10 +33,14 @@ def output(deciding: Deciding) -> str:
 
 
 def _besides(deciding: Deciding, step: int | None) -> str:
-    """What an evaluation that did not choose the output measured of it; empty if none did."""
+    """What an evaluation of other prompts measured of the output; empty if none did.
+
+    Whether no prompt of theirs is among those that chose, the trainer alone knows, by their tokens:
+    its alert says so (`set_chose_the_output`).
+    """
     for metric in deciding.besides:
         if measured := _at(deciding.evidence.estimates(metric), step):
-            return f"; its {called(metric)}, which did not choose it, is {measured}"
+            return f"; its {called(metric)} is {measured}"
     return ""
 
 
