@@ -112,8 +112,16 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
     page.get_by_role("checkbox", name="in all steps").check()
     expect(listed.get_by_role("button", name="Step ")).to_have_text(["Step 4"])
     expect(page.get_by_label("Step", exact=True)).to_have_count(0)
+    page.get_by_role("searchbox", name="Search prompts").fill("")
+    expect(page).not_to_have_url(re.compile("[?&](q|in)="))
+    # The next search begins with one step.
     page.get_by_role("searchbox", name="Search prompts").fill("say")
+    page.get_by_role("checkbox", name="in all steps", checked=False).check()
     expect(listed.get_by_role("button", name="Step ")).to_have_text(["Step 8", "Step 4", "Step 0"])
+    page.get_by_role("searchbox", name="Search prompts").fill("nowhere")
+    none = "In all steps, none of the samples that were trained on contains “nowhere”."
+    expect(page.get_by_text(none)).to_be_visible()
+    page.get_by_role("searchbox", name="Search prompts").fill("say")
     listed.get_by_role("button", name="Step 4").click()
     expect(page.get_by_label("Step", exact=True)).to_have_value("4")
     page.get_by_label("Step", exact=True).select_option("8")

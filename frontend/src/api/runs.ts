@@ -144,8 +144,8 @@ export const samplesQuery = (runId: string, asked: AskedSamples) =>
     // The old list stays until the new one of the same run is there.
     placeholderData: (before: AnsweredSamples | undefined, query) =>
       query?.queryKey[1] === runId ? before : undefined,
-    // What was newest is that no more when somebody comes back.
-    ...(isOfNewest(asked) && { gcTime: 0 }),
+    // What was newest is that no more when somebody comes back; a search has many answers.
+    ...((isOfNewest(asked) || asked.every_step) && { gcTime: 0 }),
   });
 
 /** Whether the newest step is asked for, whichever that is. */

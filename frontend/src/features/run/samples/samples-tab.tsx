@@ -153,12 +153,19 @@ function noneBecause(run: Run): string {
     : "This run has logged no response so far.";
 }
 
-function whyNone({ step }: AnsweredSamples, asked: AskedSamples): string {
-  if (asked.every_step) return `No sample of any step contains “${asked.q}”.`;
+/** The other kind was not searched. */
+function searched({ kind, kinds }: AnsweredSamples): string {
+  if (kinds.length < 2) return "samples";
+  return kind === "probe" ? "held-out probes" : "samples that were trained on";
+}
+
+function whyNone(answer: AnsweredSamples, asked: AskedSamples): string {
+  if (asked.every_step)
+    return `In all steps, none of the ${searched(answer)} contains “${asked.q}”.`;
   if (asked.q !== "") return `No sample here contains “${asked.q}”.`;
   if (asked.prompt_id !== null)
     return "No response to this prompt was logged. The section “log” of the config sets how many responses are logged.";
-  return `No samples were logged at step ${number(step)}. Choose another step.`;
+  return `No samples were logged at step ${number(answer.step)}. Choose another step.`;
 }
 
 function Found({ data, asked, run }: { data: AnsweredSamples; asked: AskedSamples; run: Run }) {

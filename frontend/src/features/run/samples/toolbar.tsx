@@ -1,5 +1,5 @@
 /** Which samples are shown, in which order, and what their tokens are shaded by. */
-import { useState } from "react";
+import { useCallback, useState } from "react";
 
 import type { AnsweredSamples, AskedSamples } from "@/api/runs";
 import type { Samples } from "@/api/types";
@@ -8,6 +8,7 @@ import { useView } from "@/features/run/view";
 import { number, plural } from "@/lib/format";
 
 import { choicesAround, MOST_CHOICES, neighbour, stepShown } from "./reading";
+import { SearchField } from "./search-field";
 import { shadesOf, shadingOf } from "./shades";
 
 const KINDS = [
@@ -17,6 +18,8 @@ const KINDS = [
 
 export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSamples }) {
   const { search, set } = useView();
+  // The next search begins with the step that is shown.
+  const onSearch = useCallback((q: string) => set(q === "" ? { q: null, in: null } : { q }), [set]);
   const isOfAStep = asked.prompt_id === null && !asked.every_step;
   return (
     <header>
@@ -44,15 +47,7 @@ export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSa
         onChange={(shade) => set({ shade })}
       />
       {isOfAStep && <SortChooser data={data} sort={asked.sort} onSort={(sort) => set({ sort })} />}
-      <input
-        type="search"
-        className="input"
-        aria-label="Search prompts and responses"
-        placeholder="Search"
-        maxLength={200}
-        value={asked.q}
-        onChange={(event) => set({ q: event.target.value || null })}
-      />
+      <SearchField q={asked.q} onSearch={onSearch} />
       {asked.prompt_id === null && asked.q !== "" && (
         <label className="row small">
           <input
