@@ -5,11 +5,7 @@ import { VERDICT_WORDS, WORSE_THAN_CHANCE } from "./verdict-words";
 
 /** Where the verdict of a run did not load. */
 export function VerdictFailed() {
-  return (
-    <span className="faint small" title="The verdict did not load.">
-      no answer
-    </span>
-  );
+  return <span className="faint small">verdict did not load</span>;
 }
 
 export function VerdictPill({

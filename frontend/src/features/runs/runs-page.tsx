@@ -14,7 +14,7 @@ import { More } from "@/components/more";
 import { useMayChange } from "@/components/use-may";
 import { useTrendsOf } from "@/components/run-list/trends";
 import { Empty, Loaded } from "@/components/states";
-import { useVerdicts } from "@/components/run-list/use-verdicts";
+import { useVerdictsAsked } from "@/components/run-list/use-verdicts";
 import { PageTitle } from "@/components/page-title";
 import { FoldedViews } from "@/components/views/folded-views";
 import { useViewSearch } from "@/components/views/view-search";
@@ -114,16 +114,16 @@ function useRuns(projectId: string, { filter, sort, columns }: View) {
   const listed = useMemo(() => listedOnce(loaded), [loaded]);
   const told = useLiveRows(listed, keys);
   // Those that the worker has not come to yet, as after an upgrade.
-  const verdicts = useVerdicts(useMemo(() => listed.filter(isUnjudged), [listed]));
+  const verdicts = useVerdictsAsked(useMemo(() => listed.filter(isUnjudged), [listed]));
   const rows = useMemo(
     () =>
       told.map(({ run, fresh }) => {
-        const verdict = run.verdict ?? verdicts.get(run.id) ?? null;
+        const verdict = run.verdict ?? verdicts.found.get(run.id) ?? null;
         return verdict === run.verdict ? { run, fresh } : { run: { ...run, verdict }, fresh };
       }),
     [told, verdicts],
   );
-  return { pages, rows, headlines: useTrendsOf(loaded, null) };
+  return { pages, rows, headlines: useTrendsOf(loaded, null), lostVerdicts: verdicts.failed };
 }
 
 /** The names of experiments, if they are shown. */
@@ -163,7 +163,7 @@ export function RunsPage() {
 
 function Listed({ projectId, mayChange }: { projectId: string; mayChange: boolean }) {
   const { view, change } = useView();
-  const { pages, rows, headlines } = useRuns(projectId, view);
+  const { pages, rows, headlines, lostVerdicts } = useRuns(projectId, view);
   const experiments = useExperiments(projectId, view.columns.includes("experiment"));
   const [selection, setSelection] = useState(NOTHING);
   const [editedId, setEdited] = useState<string | null>(null);
@@ -229,6 +229,7 @@ function Listed({ projectId, mayChange }: { projectId: string; mayChange: boolea
                   rows={rows}
                   columns={view.columns}
                   headlines={headlines}
+                  lostVerdicts={lostVerdicts}
                   experiments={experiments}
                   selection={selection}
                   editedId={editedId}

@@ -7,11 +7,13 @@ import type { Experiment, Run } from "@/api/types";
 
 import { Cell } from "./cells";
 
+const NOTHING_ELSE = { headline: undefined, isVerdictLost: false, experiment: undefined };
+
 function shown(experimentId: string | null, client = new QueryClient()): string {
   const run = { project_id: "project_a", experiment_id: experimentId } as Run;
   return renderToStaticMarkup(
     <QueryClientProvider client={client}>
-      <Cell column="experiment" run={run} headline={undefined} experiment={undefined} />
+      <Cell {...NOTHING_ELSE} column="experiment" run={run} />
     </QueryClientProvider>,
   );
 }
@@ -26,4 +28,14 @@ test("a run of an archived experiment is not told as one of none", () => {
   expect(shown("exp_old", client)).toContain("archived");
   expect(shown("exp_old")).toContain("…");
   expect(shown(null)).toContain("–");
+});
+
+test("a verdict that did not load is not told as one that is still to come", () => {
+  const run = { verdict: null, finished_at: "2026-11-01T00:00:00Z" } as Run;
+  const verdict = (isVerdictLost: boolean) =>
+    renderToStaticMarkup(
+      <Cell {...NOTHING_ELSE} column="verdict" run={run} isVerdictLost={isVerdictLost} />,
+    );
+  expect(verdict(true)).toContain("verdict did not load");
+  expect(verdict(false)).toContain("not judged yet");
 });

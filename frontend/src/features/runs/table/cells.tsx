@@ -10,12 +10,14 @@ import { LastValue, Trend } from "@/components/run-list/trends";
 import type { Standing } from "@/components/metrics/headline";
 import { Ago } from "@/components/text/clock";
 import { MethodTitle } from "@/components/text/names";
-import { VerdictPill } from "@/components/verdict/verdict-pill";
+import { VerdictFailed, VerdictPill } from "@/components/verdict/verdict-pill";
 import { number } from "@/lib/format";
 
 export interface CellProps {
   readonly run: Run;
   readonly headline: Standing | undefined;
+  /** Whether its verdict did not load. */
+  readonly isVerdictLost: boolean;
   readonly experiment: string | undefined;
 }
 
@@ -27,7 +29,7 @@ export function Cell({ column, ...of }: CellProps & { column: string }) {
     case "state":
       return <StatePill state={run.state} title={run.state_sentence} />;
     case "verdict":
-      return <TheVerdict run={run} />;
+      return <TheVerdict run={run} hasFailed={of.isVerdictLost} />;
     case "method":
       return <TheMethod run={run} />;
     case "experiment":
@@ -75,8 +77,9 @@ function TheMethod({ run }: { run: Run }) {
 }
 
 /** A run is judged in lists once it has ended: until then the verdict would change all the time. */
-function TheVerdict({ run }: { run: Run }) {
+function TheVerdict({ run, hasFailed }: { run: Run; hasFailed: boolean }) {
   if (run.verdict !== null) return <VerdictPill verdict={run.verdict} />;
+  if (hasFailed) return <VerdictFailed />;
   const [text, title] =
     run.finished_at === null
       ? [

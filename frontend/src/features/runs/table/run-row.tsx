@@ -74,7 +74,13 @@ export const RunRow = memo(function RunRow(props: RowProps) {
           data-label={BUILT_IN[column]?.title ?? column}
           className={isNumeric(column) ? "num" : "nowrap"}
         >
-          <Cell column={column} run={run} headline={props.headline} experiment={props.experiment} />
+          <Cell
+            column={column}
+            run={run}
+            headline={props.headline}
+            isVerdictLost={props.isVerdictLost}
+            experiment={props.experiment}
+          />
         </td>
       ))}
     </tr>

@@ -65,6 +65,7 @@ const show = (at: string | null, count = 1, tags: readonly string[] = []) =>
           rows={rowsOf(count, tags)}
           columns={[]}
           headlines={new Map()}
+          lostVerdicts={new Set()}
           experiments={new Map()}
           selection={{ ...NOTHING, at, anchor: at }}
           {...{ editedId: null, mayEdit: false, sort: "" }}

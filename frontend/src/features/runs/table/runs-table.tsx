@@ -16,6 +16,8 @@ interface TableProps extends Pick<
 > {
   readonly rows: readonly LiveRow[];
   readonly headlines: ReadonlyMap<string, Standing>;
+  /** The runs whose verdicts did not load. */
+  readonly lostVerdicts: ReadonlySet<string>;
   readonly experiments: ReadonlyMap<string, string>;
   readonly selection: Selection;
   readonly editedId: string | null;
@@ -76,6 +78,7 @@ export function RunsTable(props: TableProps) {
               key={run.id}
               run={run}
               headline={trendOf(props.headlines.get(run.id), fresh)}
+              isVerdictLost={props.lostVerdicts.has(run.id)}
               experiment={props.experiments.get(run.experiment_id ?? "")}
               columns={columns}
               isChosen={chosen.has(run.id)}
