@@ -1,7 +1,7 @@
 /** Bars with their intervals as parts of a picture; pure. */
 import type { Cell } from "../export/cells";
 import { nameScale, verticalScale } from "../export/scale";
-import type { LegendLine, Picture } from "../export/svg";
+import { PLOT_HEIGHT, type LegendLine, type Picture } from "../export/svg";
 import { barPlaces, rangeOfBars, type BarSeries } from "./places";
 
 type Drawn = Pick<
@@ -29,9 +29,12 @@ export function pictureOfBars(
       return [{ ...bar, colour, isHollow, x: [left, left + places.width / level] as const }];
     }),
   );
+  const up = verticalScale(rangeOfBars(series), false);
+  // A bar of 0 is a line, as on the page: it was measured.
+  const px = (up.high - up.low) / PLOT_HEIGHT;
   const cells = bars.map(({ value, colour, isHollow, x }): Cell => ({
     ...{ x, colour, isHollow },
-    y: [Math.min(0, value), Math.max(0, value)],
+    y: [Math.min(0, value), Math.max(0, value, Math.min(0, value) + px)],
   }));
   return {
     ...{ axis: "step", isLog: false, range: null, bands: [], cells },
@@ -43,7 +46,7 @@ export function pictureOfBars(
     lines: [END, END],
     whiskers: [[1, 2]],
     across: { scale: nameScale(levels), label: levelName },
-    up: verticalScale(rangeOfBars(series), false),
+    up,
     legend: series.map(({ name, colour, isHollow = false }) => ({
       ...{ label: name, colour, isDashed: false },
       surface: isHollow ? "hollow" : "filled",

@@ -94,6 +94,15 @@ describe("pictures of figures", () => {
       expect.arrayContaining(["2 people", "3 people", "people", "start", "A <grpo>"]),
     );
   });
+  it("of bars of 0: a line each, as what was not measured has none", () => {
+    const bar = (value: number) => ({ value, low: null, high: null });
+    const series = [{ name: "A", colour: "--s1", bars: [bar(0), null, bar(-1e-9), bar(1)] }];
+    const document = parsed(pictureOfBars(["1", "2", "3", "4"], series, "people"));
+    const boxes = boxesOf(document.querySelector('path[fill="#s1"]'));
+    const tall = boxes.map(([, bottom = 0, , top = 0]) => bottom - top);
+    expect(tall.slice(0, 2).map((px) => Math.round(px))).toEqual([1, 1]);
+    expect(tall).toHaveLength(3);
+  });
   it("of lines over k: on a scale of its logarithm, told apart without colours", () => {
     const line = (name: string, values: readonly number[]) => ({
       ...{ name, colour: "--s1" },
