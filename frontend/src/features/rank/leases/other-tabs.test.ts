@@ -262,6 +262,23 @@ describe("tabs of one person", () => {
       expect(heir.held).toEqual([]);
     });
 
+    it("are waited for by none that was left, and by it again once somebody comes back", () => {
+      const { village, dying, heir, onDeath } = openHeir();
+      const nWaiting = () => [...village.watched.values()].reduce((n, { size }) => n + size, 0);
+      dying.hold(lasting(["a"]));
+      expect(nWaiting()).toBe(1);
+      heir.leave();
+      expect(nWaiting()).toBe(0);
+      heir.comeBack();
+      expect([nWaiting(), heir.held]).toEqual([1, ["a"]]);
+
+      heir.leave();
+      village.die();
+      dying.close();
+      heir.comeBack();
+      expect([heir.held, onDeath.mock.calls]).toEqual([[], []]);
+    });
+
     it("wait for nothing of one whose death nobody would hear of", () => {
       const { air, village, heir, onDeath } = openHeir();
       const deaf = new OtherTabs(air.open(), () => undefined, undefined, null);

@@ -109,6 +109,7 @@ export class OtherTabs {
     // The browser keeps no page that holds a lock.
     this.isWatched = false;
     this.endLife();
+    this.watchNone();
   }
 
   /** The page is looked at again. Its leases were free meanwhile, so it counts as the youngest. */
@@ -121,9 +122,16 @@ export class OtherTabs {
 
   close(): void {
     this.leave();
-    for (const stop of this.watches.values()) stop();
-    this.watches.clear();
     this.channel.close();
+  }
+
+  /** Nor by one that waits for a lock. Whoever lives answers when somebody comes back. */
+  private watchNone(): void {
+    for (const [tab, stop] of this.watches) {
+      stop();
+      this.others.delete(tab);
+    }
+    this.watches.clear();
   }
 
   private live(): void {
