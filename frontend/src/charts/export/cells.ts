@@ -85,13 +85,24 @@ const hollowOf = (cell: Cell, paper: Paper): string =>
   `<path d="${borderOf(cell, paper)}" fill="${paper.colour("--surface")}" ` +
   `stroke="${paper.colour(cell.colour)}" stroke-width="1.5"/>`;
 
+type Places = Pick<Paper, "across" | "down">;
+
 /** As many of its lines as have room in the cell. */
-function textsOf({ x, y, texts = [] }: Cell, paper: Paper): string {
-  const [left = 0, right = 0] = x.map(paper.across);
-  const [bottom = 0, top = 0] = y.map(paper.down);
-  const lines = texts
+function linesIn({ x, y, texts = [] }: Cell, { across, down }: Places): readonly string[] {
+  const [left = 0, right = 0] = x.map(across);
+  const [bottom = 0, top = 0] = y.map(down);
+  return texts
     .slice(0, Math.floor((bottom - top) / LINE_PX))
     .filter((text) => CHARACTER_PX * text.length <= right - left);
+}
+
+export const hasRoom = (cell: Cell, places: Places): boolean =>
+  linesIn(cell, places).length === (cell.texts ?? []).length;
+
+function textsOf(cell: Cell, paper: Paper): string {
+  const [left = 0, right = 0] = cell.x.map(paper.across);
+  const [bottom = 0, top = 0] = cell.y.map(paper.down);
+  const lines = linesIn(cell, paper);
   const middle = short((left + right) / 2);
   return lines
     .map((text, place) => {

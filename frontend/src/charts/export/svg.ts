@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 import { AXIS_NAMES } from "../axes";
 import type { Axis, Zoom } from "../live-curves";
 import type { Edges, Line } from "../plot";
-import { cellsOf, CHARACTER_PX, type Cell } from "./cells";
+import { cellsOf, CHARACTER_PX, hasRoom, type Cell } from "./cells";
 import { horizontalScale, placeOf, verticalScale, type Scale } from "./scale";
 
 export interface LegendLine {
@@ -249,6 +249,12 @@ function legendOf({ legend, colour }: Picture): string {
     return signOf(one, y, colour) + text;
   });
   return rows.join("");
+}
+
+/** Whether no text of a cell is left out. */
+export function hasAllTexts(picture: Omit<Picture, "colour">): boolean {
+  const drawing = new Drawing({ ...picture, colour: (variable) => variable });
+  return (picture.cells ?? []).every((cell) => hasRoom(cell, drawing));
 }
 
 export function svgOf(picture: Picture): string {

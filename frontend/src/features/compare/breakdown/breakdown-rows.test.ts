@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { ResultsCell, ResultsColumn, ResultsRow, ResultsTable } from "@/api/types";
 
 import { csvRows, levelsOf, seriesOf, strengthIn } from "./breakdown-rows";
+import { heatFigure } from "./heat-figure";
 
 const cell = (value: number): ResultsCell => ({
   n: 2,
@@ -69,6 +70,19 @@ describe("a breakdown", () => {
     expect(rows.length).toBe(1 + 4);
     expect(rows[1]?.slice(0, 4)).toEqual(["sft", "true", "2", 0.2]);
     expect(rows[4]?.at(-1)).toBe("0.6 0.6");
+  });
+  it("has a heat map that says so where its cells have no room for all numbers", () => {
+    expect(heatFigure(TABLE).run).toBe("on test; 95 % intervals");
+    const names = Array.from({ length: 12 }, (_, i) => String(i));
+    const rows = [
+      row(
+        "grpo",
+        names.map(() => cell(0.8)),
+      ),
+    ];
+    expect(heatFigure({ ...TABLE, columns: names.map(column), rows }).run).toBe(
+      "on test; numbers and 95 % intervals where they have room",
+    );
   });
   it("is darker where the value is greater", () => {
     expect(strengthIn(TABLE)(0.4)).toBeCloseTo(0.5);

@@ -2,6 +2,7 @@
 import type { ResultsTable } from "@/api/types";
 import type { Cell } from "@/charts/export/cells";
 import { nameScale } from "@/charts/export/scale";
+import { hasAllTexts } from "@/charts/export/svg";
 import type { Figure } from "@/components/chart/figure-menu";
 import { intervalText, number } from "@/lib/format";
 
@@ -13,9 +14,9 @@ export const DARKEST = 0.45;
 /** What the levels are values of. */
 export const keyOf = (table: ResultsTable): string => table.id.split("/").at(-1) ?? "";
 
-export const wordsOf = (table: ResultsTable) => ({
+export const wordsOf = (table: ResultsTable, shown = "95 % intervals") => ({
   title: table.name,
-  run: `${table.set === "" ? "" : `on ${table.set}; `}95 % intervals`,
+  run: `${table.set === "" ? "" : `on ${table.set}; `}${shown}`,
   // The axis below says the rest of "pass@1 by people".
   yLabel: table.name.replace(` by ${keyOf(table)}`, ""),
 });
@@ -33,7 +34,7 @@ export function heatFigure(table: ResultsTable): Figure {
     })),
   );
   const rows = table.rows.map((row) => (row.is_start ? `${row.name} (start)` : row.name));
-  return {
+  const figure: Figure = {
     ...wordsOf(table),
     ...{ axis: "step", isLog: false, data: [[]], lines: [], bands: [], whiskers: [], range: null },
     yLabel: "",
@@ -41,4 +42,6 @@ export function heatFigure(table: ResultsTable): Figure {
     across: { scale: nameScale(table.columns.map(({ name }) => name)), label: keyOf(table) },
     up: nameScale(rows, true),
   };
+  if (hasAllTexts(figure)) return figure;
+  return { ...figure, run: wordsOf(table, "numbers and 95 % intervals where they have room").run };
 }
