@@ -27,7 +27,7 @@ import { RewardVsKlCard } from "./reward-vs-kl/reward-vs-kl-card";
 import { GroupTable } from "./group-table";
 import { Results } from "./results";
 import { SamePrompt } from "./same-prompt/same-prompt";
-import { mayTell, useRefreshed } from "./use-refreshed";
+import { mayTell, useRefreshed, type RefetchMs } from "./use-refreshed";
 import { useView } from "./view";
 
 export function ComparePage() {
@@ -37,14 +37,17 @@ export function ComparePage() {
   const runs = useQuery({
     ...runsByIdQuery(runIds),
     enabled,
-    // For progress and the names of new metrics; when one begins or ends, they are asked for at once.
+    // For progress and the names of new metrics; when one begins or ends, they are asked for soon.
     refetchInterval: ({ state }) => state.data?.some(mayTell) === true && LARGE_REFETCH_MS,
   });
   const refetchMs = useRefreshed(runIds, runs.data);
   const groups = useQuery({
     ...seedGroupsQuery(runIds, metric, evaluatedOn),
     enabled,
-    refetchInterval: refetchMs,
+    // Another set of the same runs leaves the page as it is until its answer is there.
+    placeholderData: (before, query) =>
+      String(query?.queryKey[1]) === runIds.join() ? before : undefined,
+    refetchInterval: refetchMs.answers,
   });
   return (
     <div className="page compare">
@@ -83,7 +86,7 @@ export function ComparePage() {
   );
 }
 
-function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: number | false }) {
+function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: RefetchMs }) {
   const { runs, answer, refetchMs } = props;
   const verdicts = useVerdicts(runs);
   // Without evaluations that measure the others.
@@ -102,10 +105,10 @@ function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: 
       )}
       <ByPeople runs={asChosen} />
       <GroupTable answer={answer} unit={unit} runs={byId} verdicts={verdicts} />
-      <Results answer={answer} runs={byId} />
-      <RewardVsKlCard answer={answer} runs={byId} refetchMs={refetchMs} />
+      <Results answer={answer} runs={byId} refetchMs={refetchMs.answers} />
+      <RewardVsKlCard answer={answer} runs={byId} refetchMs={refetchMs.curves} />
       <Breakdown answer={answer} runs={byId} />
-      <CurveCards answer={answer} runs={byId} refetchMs={refetchMs} />
+      <CurveCards answer={answer} runs={byId} refetchMs={refetchMs.curves} />
       <SamePrompt answer={answer} runs={byId} />
       <WhatDiffers answer={answer} />
     </>

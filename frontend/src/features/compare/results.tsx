@@ -16,11 +16,12 @@ import { partsOfComparison } from "./whose";
 interface ResultsProps {
   readonly answer: SeedGroups;
   readonly runs: ReadonlyMap<string, Run>;
+  readonly refetchMs: number | false;
 }
 
-export function Results({ answer, runs }: ResultsProps) {
+export function Results({ answer, runs, refetchMs }: ResultsProps) {
   const { runIds, table, evaluatedOn, set } = useView();
-  const query = useQuery(resultsOfRunsQuery(runIds));
+  const query = useQuery({ ...resultsOfRunsQuery(runIds), refetchInterval: refetchMs });
   if (query.error !== null && query.data === undefined) return <NoAnswer query={query} />;
   const found = query.data;
   const families = familiesOf(found?.tables ?? []);

@@ -16,6 +16,9 @@ const follow = vi.hoisted(() => new Map<string, Follower>());
 vi.mock("@/api/stream/follow", () => ({
   followRun: (_: string, runId: string, follower: Follower) => {
     follow.set(runId, follower);
+    // As of a run that another part of the page follows already.
+    follower.onStatus("live");
+    follower.onJoin();
     return () => follow.delete(runId);
   },
 }));
@@ -36,7 +39,7 @@ const since = () => asked.splice(0).sort();
 const run = (id: string, state: string) => ({ id, state }) as unknown as Run;
 
 function Page({ runs }: { runs: readonly Run[] }) {
-  const shown = useRefreshed(RUNS, runs);
+  const { curves, answers } = useRefreshed(RUNS, runs);
   useQueries({
     queries: [
       ...Object.entries(QUESTIONS).map(([name, { queryKey }]) => ({
@@ -51,7 +54,7 @@ function Page({ runs }: { runs: readonly Run[] }) {
       },
     ],
   });
-  return <>{String(shown)}</>;
+  return <>{`${String(curves)} ${String(answers)}`}</>;
 }
 
 const client = new QueryClient();
@@ -88,13 +91,21 @@ afterEach(() => {
   client.clear();
   asked.length = 0;
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
+
+const ALL = ["answer", "loss", "means", "reward"];
+const look = (isHidden: boolean) => {
+  vi.spyOn(document, "hidden", "get").mockReturnValue(isHidden);
+  vi.spyOn(document, "visibilityState", "get").mockReturnValue(isHidden ? "hidden" : "visible");
+  document.dispatchEvent(new Event("visibilitychange", { bubbles: true }));
+};
 
 it("asks for nothing while nothing is told, and for what was told at most every ten seconds", async () => {
   await show(run("a", "running"), run("b", "succeeded"));
-  since();
-  await wait(300);
-  expect([since(), interval()]).toEqual([[], "false"]);
+  expect(since()).toEqual([...ALL, "others", "runs"].sort());
+  await wait(30);
+  expect([since(), interval()]).toEqual([[], "false 60000"]);
 
   measure("a", "loss", "entropy");
   measure("a", "loss");
@@ -109,17 +120,46 @@ it("asks for nothing while nothing is told, and for what was told at most every 
   expect(since()).toEqual(["answer", "loss", "means", "reward"]);
 });
 
+it("asks once more for what was answered before a run was followed", async () => {
+  await show();
+  await wait(5);
+  since();
+  await show(run("a", "running"), run("b", "succeeded"));
+  await wait(4);
+  expect(since()).toEqual([]);
+  await wait(2);
+  expect(since()).toEqual(ALL);
+  await show(run("a", "succeeded"), run("b", "succeeded"));
+  await wait(30);
+  expect(since()).toEqual([]);
+});
+
 it("asks for nothing while nobody looks, and for what was told since when somebody does", async () => {
   await show(run("a", "running"), run("b", "succeeded"));
   await wait(60);
   since();
-  const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+  look(true);
   measure("a", "loss");
+  tell("a", "state");
   await wait(60);
   expect(since()).toEqual([]);
-  hidden.mockRestore();
-  document.dispatchEvent(new Event("visibilitychange"));
+  look(false);
   await wait(0.3);
+  expect(since()).toEqual([...ALL, "runs"]);
+  await wait(60);
+  expect(since()).toEqual([]);
+});
+
+it("does not ask twice what was asked for since it was told", async () => {
+  await show(run("a", "running"), run("b", "succeeded"));
+  await wait(60);
+  since();
+  look(true);
+  measure("a", "loss");
+  await wait(60);
+  void client.refetchQueries({ queryKey: QUESTIONS.loss.queryKey });
+  look(false);
+  await wait(30);
   expect(since()).toEqual(["loss", "means"]);
 });
 
@@ -130,27 +170,49 @@ it("asks for all curves anew after a gap, and when a run goes back", async () =>
   for (const happened of [() => tell("b", "rewind"), () => follow.get("a")?.onJoin()]) {
     happened();
     await wait(10);
-    expect(since()).toEqual(["answer", "loss", "means", "reward"]);
+    expect(since()).toEqual(ALL);
   }
 });
 
-it("asks for the runs at once when one begins or ends, and for all when it has", async () => {
-  await show(run("a", "running"), run("b", "succeeded"));
+it("asks once for each when two runs end within a second", async () => {
+  await show(run("a", "running"), run("b", "running"));
   await wait(60);
   since();
   tell("a", "state");
+  tell("b", "state");
   await wait(0.1);
-  expect(since()).toEqual(["runs"]);
+  expect(since()).toEqual([]);
+  await wait(0.2);
+  expect(since()).toEqual([...ALL, "runs"]);
   await show(run("a", "succeeded"), run("b", "succeeded"));
-  expect(since()).toEqual(["answer", "loss", "means", "reward"]);
-  // Of runs that are over nothing more is told.
-  expect(follow.size).toBe(0);
+  await wait(60);
+  expect([since(), interval()]).toEqual([[], "false false"]);
+
+  tell("a", "state");
+  await wait(0.3);
+  tell("b", "state");
+  await wait(0.3);
+  expect(since()).toEqual([...ALL, "runs", "runs"]);
+  await wait(10);
+  // The second run's end is in none of these answers.
+  expect(since()).toEqual(ALL);
 });
 
-it("asks every ten seconds while there is no stream", async () => {
-  await show(run("a", "running"), run("b", "queued"));
+it("asks for what is attached to runs that are over", async () => {
+  await show(run("a", "succeeded"), run("b", "succeeded"));
+  await wait(60);
+  since();
+  measure("b", "gold/reward");
+  await wait(0.3);
+  expect(since()).toEqual(["answer", "runs"]);
+});
+
+it("asks every ten seconds while there is no stream of a run at work", async () => {
+  await show(run("a", "running"), run("b", "succeeded"));
+  act(() => follow.get("b")?.onStatus("waiting"));
+  expect(interval()).toBe("false 60000");
   act(() => follow.get("a")?.onStatus("waiting"));
-  expect(interval()).toBe("10000");
+  expect(interval()).toBe("10000 10000");
   act(() => follow.get("a")?.onStatus("live"));
-  expect(interval()).toBe("false");
+  expect(interval()).toBe("false 60000");
 });

@@ -1,0 +1,127 @@
+/**
+ * Asks again what is compared, for what its runs have told: a question that was asked since is not
+ * asked twice, and none while nobody looks.
+ */
+import type { Query, QueryClient } from "@tanstack/react-query";
+
+import { runsByIdQuery } from "@/api/runs";
+import type { SeedGroups } from "@/api/types";
+import { EVALUATIONS_REFETCH_MS } from "@/components/run-list/batches";
+import { whenBack } from "@/lib/when-back";
+
+/** What several runs tell at once is one change. */
+const SOON_MS = 250;
+const NEVER = -Infinity;
+
+const EVALUATED = /^(?:eval|gold|outside)\//;
+
+/** When runs told last what changes answers, since these were asked for; in milliseconds. */
+interface Told {
+  /** Of a metric. */
+  readonly names: ReadonlyMap<string, number>;
+  /** That all may differ. */
+  readonly all: number;
+  /** That from here on it is told everything: what was answered before may differ. */
+  readonly joined: number;
+}
+
+const NOTHING: Told = { names: new Map(), all: NEVER, joined: NEVER };
+
+type Question = Pick<Query, "queryKey" | "state">;
+
+/** When something was told last that makes the answer to this question another one. */
+function toldOf({ queryKey, state }: Question, told: Told): number {
+  const [kind, , what, name] = queryKey;
+  const last = (isOne: (name: string) => boolean) =>
+    Math.max(told.all, ...[...told.names].map(([one, at]) => (isOne(one) ? at : NEVER)));
+  if (kind === "metrics") {
+    const names = String((what as { names?: string }).names).split(",");
+    return last((one) => names.includes(one));
+  }
+  if (what === "curves") return last((one) => one === name);
+  // Which metric decides may change with each evaluation.
+  const decides = (state.data as SeedGroups | undefined)?.metric ?? "";
+  return last((one) => one === decides || EVALUATED.test(one));
+}
+
+/** When each question was asked last. */
+function keepBeginnings(client: QueryClient) {
+  const begun = new WeakMap<Query, number>();
+  const stop = client.getQueryCache().subscribe((event) => {
+    if (event.type !== "updated") return;
+    if (event.action.type === "fetch") begun.set(event.query, Date.now());
+    // It has no answer.
+    if (event.action.type === "error") begun.delete(event.query);
+  });
+  return { of: (query: Query) => begun.get(query) ?? 0, stop };
+}
+
+export type Asker = ReturnType<typeof askerOf>;
+
+/** Asks for curves and answers at most every ten seconds; for the runs themselves soon. */
+export function askerOf(client: QueryClient, runIds: readonly string[]) {
+  const asked = runIds.join();
+  const begun = keepBeginnings(client);
+  let told = NOTHING;
+  let runsTold = NEVER;
+  let last = performance.now();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let runsTimer: ReturnType<typeof setTimeout> | undefined;
+
+  const isAnother = (query: Query, told: Told) => {
+    const [kind, of] = query.queryKey;
+    if ((kind !== "metrics" && kind !== "seed-groups") || String(of) !== asked) return false;
+    const at = begun.of(query);
+    if (at <= toldOf(query, told)) return true;
+    const { dataUpdatedAt, fetchStatus } = query.state;
+    return at <= told.joined && dataUpdatedAt < told.joined && fetchStatus === "idle";
+  };
+  const ask = () => {
+    timer = undefined;
+    // It is asked for once somebody looks again.
+    if (document.hidden) return;
+    last = performance.now();
+    const now = told;
+    told = NOTHING;
+    void client.invalidateQueries({ predicate: (query) => isAnother(query, now) });
+  };
+  const askForRuns = () => {
+    runsTimer = undefined;
+    if (document.hidden) return;
+    const now = runsTold;
+    runsTold = NEVER;
+    const { queryKey } = runsByIdQuery(runIds);
+    void client.invalidateQueries({ queryKey, predicate: (query) => begun.of(query) <= now });
+  };
+  const askSoon = () => {
+    if (runsTold !== NEVER) runsTimer ??= setTimeout(askForRuns, SOON_MS);
+    if (told === NOTHING) return;
+    const wait = last + EVALUATIONS_REFETCH_MS - performance.now();
+    timer ??= setTimeout(ask, Math.max(SOON_MS, wait));
+  };
+  const stopLooking = whenBack(askSoon);
+  const hear = (news: Partial<Told>) => {
+    told = { ...told, ...news };
+    askSoon();
+  };
+  return {
+    /** Runs that are followed without a gap, as far as is known. */
+    joined: new Set<string>(),
+    all: () => hear({ all: Date.now() }),
+    answeredBefore: () => hear({ joined: Date.now() }),
+    metrics: (names: readonly string[]) => {
+      if (names.length === 0) return;
+      hear({ names: new Map([...told.names, ...names.map((one) => [one, Date.now()] as const)]) });
+    },
+    runs: () => {
+      runsTold = Date.now();
+      askSoon();
+    },
+    stop: () => {
+      stopLooking();
+      begun.stop();
+      clearTimeout(timer);
+      clearTimeout(runsTimer);
+    },
+  };
+}
