@@ -138,10 +138,13 @@ def test_a_comparison_has_the_figures_of_the_paper(
     expect(page).to_have_url(re.compile(r"table=pass%401\+by\+set"))
     expect(results.get_by_role("row", name=re.compile("^B reinforce_pp"))).to_contain_text("0.416")
     results.get_by_label("Table").select_option("Score, length and score per token")
+    results.get_by_label("Set").focus()
     results.get_by_label("Set").select_option("word-problems")
     # The same set decides.
     heading = page.get_by_role("region", name="Answer").get_by_role("heading")
     expect(heading).to_contain_text("pass@1 on word-problems")
+    # The page was not taken away until the answer came.
+    expect(results.get_by_label("Set")).to_be_focused()
     with page.expect_download() as saving:
         results.get_by_role("button", name="Save the results as CSV").click()
     assert re.match(r"compare A- .* results\.csv$", saving.value.suggested_filename)

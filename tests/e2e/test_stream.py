@@ -19,6 +19,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 TABS = 20
 # The bar is a second; a test run's machine has other things to do.
 NOW_S = 120
+# Compare asks at most every ten seconds.
+QUIET_S = 12
+ASKED_S = 120
 
 
 def open_tab(context: BrowserContext, address: str) -> Page:
@@ -109,6 +112,27 @@ def test_a_stream_that_is_cut_leaves_no_gap_and_repeats_nothing(
     forget(open_page, "net::ERR_")
 
 
+def wait_until_asked(page: Page, asked: list[str], *names: str) -> None:
+    """Wait for the means and the curves of each metric."""
+    deadline = time.monotonic() + ASKED_S
+    while any(asked.count(name) < 2 for name in names):
+        assert time.monotonic() < deadline, f"wanted {names} twice; asked for {asked}"
+        # Requests are noted while the page is waited for.
+        page.wait_for_timeout(100)
+
+
+def wait_until_quiet(page: Page, asked: list[str]) -> None:
+    """Wait until no metric was asked for during more than one interval of asking."""
+    deadline = time.monotonic() + ASKED_S
+    known, since = -1, time.monotonic()
+    while time.monotonic() < since + QUIET_S:
+        named = sum(map(bool, asked))
+        if named != known:
+            known, since = named, time.monotonic()
+        assert time.monotonic() < deadline, f"is not quiet; asked for {asked}"
+        page.wait_for_timeout(100)
+
+
 def test_a_comparison_asks_again_only_for_what_its_runs_have_told(
     workshop: Workshop, open_page: OpenPage
 ) -> None:
@@ -127,12 +151,11 @@ def test_a_comparison_asks_again_only_for_what_its_runs_have_told(
     page.goto(
         f"{workshop.url}/projects/{project}/compare?runs={run},{other}&metrics=loss,reward/mean"
     )
-    # Means and curves of both, and once more when the run is followed: it may have told something.
-    while min(asked.count("loss"), asked.count("reward/mean")) < 4:
-        page.wait_for_timeout(100)
+    # Means and curves of both; some were answered before the run was followed and come once more.
+    wait_until_asked(page, asked, "loss", "reward/mean")
+    wait_until_quiet(page, asked)
 
     asked.clear()
     workshop.report(run, *losses(20))
-    while asked.count("loss") < 2:
-        page.wait_for_timeout(100)
+    wait_until_asked(page, asked, "loss")
     assert "reward/mean" not in asked
