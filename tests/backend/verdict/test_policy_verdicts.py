@@ -593,6 +593,14 @@ def test_a_best_evaluation_that_noise_explains_is_not_green() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("measured", "level"),
+    [([0.6, 0.3, 0.0], "bad"), ([0.0, 0.6, 0.3], "bad"), ([0.0, 0.6, 0.59], "none")],
+)
+def test_a_reward_clearly_below_its_first_or_best_is_red(measured: list[float], level: str) -> None:
+    assert verdict(measured).gauges[0].level == level
+
+
 def test_an_output_that_is_the_last_and_best_step_is_green() -> None:
     found = shipped(100, RULES | {"kl": {"coef": 0.02}}, [0.0, 0.8, 0.85])
 

@@ -31,14 +31,16 @@ _TOO_FEW_STEPS = "Shown from five steps on."
 _OF_EVERY_STEP = "length/mean"
 
 
-def of(signs: Signs, deciding: Deciding, *, has_risen: bool) -> list[Gauge]:
+def of(signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bool) -> list[Gauge]:
     """Gauge reward, distance, entropy, length, and how many prompts have responses that differ.
 
-    `has_risen`: whether the last evaluation is clearly above the first.
+    `has_risen`: whether the last evaluation is clearly above the first; `has_turned`: whether it is
+    clearly below the first or the best.
     """
     evidence = signs.evidence
+    reward = _reward(signs, deciding, has_risen=has_risen)
     return [
-        _reward(signs, deciding, has_risen=has_risen),
+        reward.model_copy(update={"level": "bad"}) if has_turned else reward,
         _distance(evidence, signs),
         _entropy(evidence),
         _length(evidence, signs),

@@ -92,7 +92,12 @@ class _Policy:
             sentence=told.sentence,
             reason=" ".join(filter(None, (*told.reasons, *caveats, shipped))),
             judged_by=self.deciding.metric if self.evaluations else None,
-            gauges=gauges.of(self.signs, self.deciding, has_risen=self._has_risen),
+            gauges=gauges.of(
+                self.signs,
+                self.deciding,
+                has_risen=self._has_risen,
+                has_turned=len(self.evaluations) > 1 and self.has_turned,
+            ),
             best_step=None if best is None else best.step,
             shipped_step=self.evidence.shipped_step,
             happened=self._happened(),
