@@ -41,12 +41,7 @@ async function open(role: Role, views: readonly unknown[] | null) {
 const button = () => ground.querySelector("button");
 const isOpen = () => button()?.getAttribute("aria-expanded");
 
-async function press() {
-  await act(async () => {
-    button()?.click();
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  });
-}
+const press = () => act(() => button()?.click());
 
 beforeEach(() => {
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
@@ -59,21 +54,24 @@ afterEach(() => {
 
 it("tells how to save a view whoever may", async () => {
   await open("researcher", []);
-  await press();
+  press();
   expect(ground.textContent).toMatch(/^Saved viewsNo view is saved\. Filter, sort/);
 });
 
 it("does not tell it others", async () => {
   await open("annotator", []);
-  await press();
+  press();
   expect(ground.textContent).toBe("Saved viewsNo view is saved.");
 });
 
 it("says that the views did not load", async () => {
   vi.stubGlobal("fetch", () => Promise.resolve(new Response("{}", { status: 500 })));
   await open("annotator", null);
-  await press();
-  expect(ground.textContent).toContain("The saved views could not be loaded.");
+  press();
+  await vi.waitFor(async () => {
+    await act(() => new Promise((resolve) => setTimeout(resolve, 10)));
+    expect(ground.textContent).toContain("The saved views could not be loaded.");
+  });
 });
 
 it("unfolds after its button for a link to a view, and stays so when the view is left", async () => {
@@ -84,6 +82,6 @@ it("unfolds after its button for a link to a view, and stays so when the view is
   expect(button()?.nextElementSibling?.id).toBe(button()?.getAttribute("aria-controls"));
   await act(() => router.navigate("/projects/p/runs"));
   expect(isOpen()).toBe("true");
-  await press();
+  press();
   expect(isOpen()).toBe("false");
 });
