@@ -221,6 +221,50 @@ def test_what_a_crash_left_open_is_asked_again(pool: Pool) -> None:
     assert [grade.passed for grade in scorer(answers)] == [True, True]
 
 
+class Replying(Pool):
+    """Answers a question by what it is about: its response, else its reference."""
+
+    def __init__(self, **faults: str) -> None:
+        super().__init__(1)
+        self.faults = faults
+
+    def submit(self, name: str, arguments: Sequence[Any]) -> Future[Found]:
+        said, wanted, _ = arguments
+        fault = self.faults.get(said, self.faults.get(wanted, ""))
+        found = Future[Found]()
+        value = None if fault else {"same": False, "form": said}
+        found.set_result(Found(value, fault, fault))  # type: ignore[arg-type]
+        return found
+
+
+def test_a_crash_at_the_reference_alone_is_not_remembered() -> None:
+    """It says nothing of the reference, which may be as good as any."""
+    graders = Replying(y="limit", x="crash")
+    scorer = MathScorer(MathReward(), graders)
+    answers = [response(r"\boxed{y}", "x")]
+
+    [grade] = scorer(answers)
+
+    assert math.isnan(grade.score)
+    assert (grade.may_change, grade.why) == (True, "the grader failed: crash")
+    graders.faults = {"y": "limit"}
+    [grade] = scorer(answers)
+    assert (grade.score, grade.may_change) == (0.0, False)
+    assert grade.why == "comparing the answer takes too long"
+
+
+@pytest.mark.parametrize("references", ['["x", "z"]', '["z", "x"]'])
+def test_a_crash_at_one_of_several_references_leaves_the_grade_open(references: str) -> None:
+    """The response may be what that reference says, whatever became of the others."""
+    graders = Replying(x="crash", z="limit")
+    scorer = MathScorer(MathReward(), graders)
+
+    [grade] = scorer([response(r"\boxed{y}", references)])
+
+    assert math.isnan(grade.score)
+    assert grade.may_change
+
+
 def test_a_reference_that_cannot_be_read_is_not_the_fault_of_the_response(pool: Pool) -> None:
     odd = r"\frac{1}{"
     answers = [response(f"<answer>{said}</answer>", odd) for said in (r"\sqrt{2}", odd)]

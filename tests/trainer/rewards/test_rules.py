@@ -390,6 +390,11 @@ def test_a_number_that_no_float_holds_is_no_score(value: object) -> None:
 FAILING = ("raise", "endless", "nonsense")
 
 
+def test_only_an_error_of_a_function_may_be_another_grade_next_time(own: Pool) -> None:
+    grades = function.FunctionScorer("own:judge", own)([response(text) for text in FAILING])
+    assert [one.may_change for one in grades] == [True, False, False]
+
+
 @pytest.mark.parametrize("texts", [("yes", *FAILING, "no"), (*FAILING, "no", "yes")])
 def test_a_failure_of_a_function_that_judges_has_not_passed(
     own: Pool, texts: tuple[str, ...]

@@ -83,7 +83,7 @@ def grade_of(found: Found) -> Grade:
     if found.fault == "limit":
         return _Failure(0.0, why=f"the function took longer than {LIMIT_S:g} s")
     if found.fault:
-        return _Failure(math.nan, why=f"the function failed: {found.why}")
+        return _Failure(math.nan, why=f"the function failed: {found.why}", may_change=True)
     said: dict[str, Any] = found.value if isinstance(found.value, dict) else {"score": found.value}
     score, passed = _number(said.get("score")), said.get("passed")
     if score is None or not isinstance(passed, bool | None):

@@ -94,10 +94,8 @@ class MathScorer:
         found = iter(self._begun.answers([one for q in new for one in self._asked(q)]))
         crashed: dict[_Question, Grade] = {}
         for question in new:
-            several = [next(found) for _ in question.references]
-            has_crashed = any(one.fault == "crash" for one in several)
-            decided = crashed if has_crashed else self._known
-            decided[question] = self._grade(question, several)
+            grade = self._grade(question, [next(found) for _ in question.references])
+            (crashed if grade.may_change else self._known)[question] = grade
         return [crashed.get(question) or self._known[question] for question in questions]
 
     def _asked(self, question: _Question) -> list[tuple[str, str, float]]:
@@ -111,16 +109,20 @@ class MathScorer:
         """Grade one response by what computer algebra found for each reference.
 
         What takes too long is the response's fault, unless the reference alone does, too. A
-        reference that cannot be read is never the response's fault.
+        reference that cannot be read is never the response's fault. A crash comes before both: who
+        crashed might have found the answer right.
         """
         if any(one.value["same"] for one in found if one.value is not None):
             return _RIGHT
-        for one, reference in zip(found, question.references, strict=True):
+        for one in found:
             if one.fault == "crash":
-                return Grade(math.nan, passed=False, why=f"the grader failed: {one.why}")
+                return _crashed(one)
+        for one, reference in zip(found, question.references, strict=True):
             if one.fault == "limit":
                 [alone] = self._begun.answers([self._pair("1", reference)])
-                if alone.fault:
+                if alone.fault == "crash":
+                    return _crashed(alone)
+                if alone.fault == "limit":
                     why = f"the ground truth cannot be compared with anything: {alone.why}"
                     return Grade(math.nan, passed=False, why=why)
                 return Grade(0.0, passed=False, why="comparing the answer takes too long")
@@ -153,6 +155,11 @@ def latex(text: str) -> str:
     if text.startswith("{") and text.endswith("}"):
         text = f"\\{{{text[1:-1]}\\}}"
     return text
+
+
+def _crashed(found: Found) -> Grade:
+    why = f"the grader failed: {found.why}"
+    return Grade(math.nan, passed=False, why=why, may_change=True)
 
 
 def _wrong(answer: str, voted: str) -> Grade:

@@ -41,13 +41,15 @@ class Grade:
     for a response that cannot be read scores 0. `passed`: whether the response is correct, None
     where the term does not judge that; one that a judging term could not score has not passed.
     `why`: in a few words, why it did not pass or has no score. `answer`: what the response answers,
-    as a vote counts it; None where it answers nothing or the term reads no answer.
+    as a vote counts it; None where it answers nothing or the term reads no answer. `may_change`:
+    the grader itself failed, so another try may say something else.
     """
 
     score: float
     passed: bool | None = None
     why: str = ""
     answer: str | None = None
+    may_change: bool = False
 
 
 # One grade per answer, in their order.
