@@ -14,6 +14,7 @@ from tests.tiny_model import make_tiny_model
 from tests.trainer.conftest import Finished, Workshop, lines, policy_gradient_config, series
 from tests.trainer.test_evaluate import evaluate_config, results
 from tests.trainer.test_resume import EVERY_SAMPLE, exact_metrics, sampled, weights
+from worker.trainer.methods.policy_gradient.baseline import Baseline
 from worker.trainer.methods.policy_gradient.policy import Policy
 from worker.trainer.rewards.grading import begun
 from worker.trainer.rewards.grading.pool import Pool
@@ -200,6 +201,53 @@ def test_what_a_grader_failed_on_does_not_stay_in_what_is_known_of_the_reference
             assert found[2] == wanted[2], name
     alerts = [line["message"] for line in lines(flaky, "alert") if line["rule"] == "unscored"]
     assert "12 of 24 responses of the reference to the set seen got no finite reward" in alerts[0]
+
+
+HOPELESS = """
+def letter(response, prompt, reference, tags, metadata):
+    if len(response) % 2:
+        {fails}
+    return 1.0
+"""
+
+
+@pytest.mark.parametrize(("fails", "is_kept"), [("return None", True), ("raise OSError", False)])
+def test_a_checkpoint_keeps_what_cannot_be_scored_but_not_what_a_grader_failed_on(
+    workshop: Workshop,
+    tiny_model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fails: str,
+    is_kept: bool,
+) -> None:
+    """Else each resume samples the reference again, for grades that will never come."""
+    (tmp_path / "hopeless.py").write_text(HOPELESS.format(fails=fails))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    monkeypatch.setenv("PODIUM_REWARD_FUNCTIONS", "hopeless:letter")
+    term = {"kind": "function", "function": "hopeless:letter"}
+    config = config_of(tiny_model, reward={"terms": [term]}, texts=None)
+    run_dir = workshop.lay_out("run", config | {"steps": 1})
+    pool = Pool(1)
+    monkeypatch.setattr(begun, "shared", lambda: pool)
+    try:
+        assert workshop.run_here(run_dir)["code"] == 0
+    finally:
+        pool.close()
+
+    assert "unscored" in {line["rule"] for line in lines(run_dir, "alert")}
+    state = json.loads((run_dir / "checkpoints" / "step-1" / "state.json").read_text())
+    assert bool(state["parts"]["baseline"]["known"]) == is_kept
+
+
+def test_what_is_not_final_is_known_but_in_no_checkpoint() -> None:
+    known = Baseline(["set"])
+
+    known.keep("set", {"raw": [0.0]}, is_final=False)
+
+    assert known["set"] == {"raw": [0.0]}
+    assert known.state() == {"known": {}}
+    known.keep("set", {"raw": [1.0]})
+    assert known.state() == {"known": {"set": {"raw": [1.0]}}}
 
 
 def without_what_was_asked(config: dict[str, Any]) -> dict[str, Any]:

@@ -209,6 +209,37 @@ def test_a_term_of_weight_0_is_scored_and_no_part_of_the_sum() -> None:
     assert Scorer(reward, terms[1:])(ANSWERS, learn=True).reward == [0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("normalize", ["none", "running"])
+def test_scored_again_only_the_grades_that_a_grader_failed_on_are_new(normalize: str) -> None:
+    """A model in bf16 scores a response a little differently beside others."""
+    failure = Grade(math.nan, passed=False, why="it died", may_change=True)
+    hopeless = Grade(math.nan, passed=False, why="there is no ground truth")
+    said = [failure, hopeless, Grade(1.0, passed=True)]
+    reward = Reward.model_validate({"terms": [{"kind": "finished"}], "normalize": normalize})
+    score = Scorer(
+        reward,
+        [
+            Term("beside", 2.0, lambda found: measured([float(len(found))] * len(found))),
+            Term("grader", 1.0, lambda found: said[: len(found)]),
+        ],
+    )
+    before = score(ANSWERS, learn=False)
+    assert before.failed == [0]
+    said[0] = Grade(0.5, passed=True)
+
+    again = score([ANSWERS[0]], learn=False)
+    scores = score.normalized(before.with_rows([0], again))
+
+    assert again.terms["beside"] == [1.0]
+    assert scores.failed == []
+    assert scores.terms["beside"] == [3.0, 3.0, 3.0]
+    assert scores.grades["grader"] == said
+    assert (scores.raw[0], scores.raw[2]) == (6.5, before.raw[2])
+    assert (scores.reward[0], scores.reward[2]) == (6.5, before.reward[2])
+    assert math.isnan(scores.reward[1])
+    assert scores.passed == [True, False, True]
+
+
 def test_a_response_has_passed_if_all_terms_that_judge_it_say_so() -> None:
     """`shape` judges nothing; the crash of a grader has no score and has not passed."""
     scores = Scores(

@@ -115,9 +115,9 @@ class Scores:
 
     @cached_property
     def failed(self) -> list[int]:
-        """The rows that some term, of whichever weight, could not score."""
-        rows = zip(*self.terms.values(), strict=True)
-        return [row for row, scores in enumerate(rows) if not all(map(math.isfinite, scores))]
+        """The rows on which a grader itself failed, of a term of whichever weight."""
+        rows = zip(*self.grades.values(), strict=True)
+        return [row for row, grades in enumerate(rows) if any(one.may_change for one in grades)]
 
     @cached_property
     def judging(self) -> set[str]:
@@ -184,12 +184,19 @@ class Scores:
             reward=self.reward[rows],
         )
 
-    def with_rows(self, rows: Sequence[int], scores: "Scores") -> "Scores":
-        """The same with these rows scored anew."""
-        parts = [self.rows(row, row + 1) for row in range(len(self.raw))]
-        for place, row in enumerate(rows):
-            parts[row] = scores.rows(place, place + 1)
-        return Scores.joined(parts)
+    def with_rows(self, rows: Sequence[int], again: "Scores") -> "Scores":
+        """The same where these rows were scored again, not yet normalized.
+
+        Only grades that may change are replaced: those that stand would come out a little different
+        beside other responses (a reward model in bf16).
+        """
+        grades = {name: list(several) for name, several in self.grades.items()}
+        for name, several in grades.items():
+            for place, row in enumerate(rows):
+                if several[row].may_change:
+                    several[row] = again.grades[name][place]
+        raw = _weighted_sums(grades, self.weights, len(self.raw))
+        return replace(self, grades=grades, raw=raw, reward=raw)
 
     @staticmethod
     def joined(parts: "Sequence[Scores]") -> "Scores":
@@ -203,6 +210,14 @@ class Scores:
             parts[0].weights,
             parts[0].bounded,
         )
+
+
+def _weighted_sums(
+    grades: Mapping[str, Sequence[Grade]], weights: Mapping[str, float], n: int
+) -> list[float]:
+    # A term of weight 0 is watched only; where it has no score the others still have a sum.
+    summed = [(weight, grades[name]) for name, weight in weights.items() if weight]
+    return [sum((weight * of[i].score for weight, of in summed), 0.0) for i in range(n)]
 
 
 def _all_passed(grades: Sequence[Grade]) -> bool | None:
@@ -253,12 +268,10 @@ class Scorer:
     ) -> Scores:
         """Score answers in their order, with the penalty unless `penalize` is False."""
         grades = {term.name: term.score(answers) for term in self._terms}
-        # A term of weight 0 is watched only; where it has no score the others still have a sum.
-        summed = [(term.weight, grades[term.name]) for term in self._terms if term.weight]
-        raw = [sum((w * of[i].score for w, of in summed), 0.0) for i in range(len(answers))]
+        weights = {term.name: term.weight for term in self._terms}
+        raw = _weighted_sums(grades, weights, len(answers))
         penalized = self._penalty if penalize else None
         penalty = [] if penalized is None else [penalized(a) for a in answers]
-        weights = {term.name: term.weight for term in self._terms}
         bounded = frozenset(term.name for term in self._terms if term.is_share)
         scores = Scores(grades, raw, penalty, raw, self._chooser, weights, bounded)
         if self._is_running and learn:

@@ -101,9 +101,10 @@ class NamedSets:
             self._failed.pop(name, None)
 
     def _graded_again(self, measured: Measured, scorer: Scorer) -> Measured:
-        rows = measured.scores.failed
-        scores = self._scored([measured.sampled[row] for row in rows], scorer)
-        return replace(measured, scores=measured.scores.with_rows(rows, scores))
+        before = measured.scores
+        again = self._scored([measured.sampled[row] for row in before.failed], scorer)
+        scores = scorer.normalized(before.with_rows(before.failed, again))
+        return replace(measured, scores=replace(scores, reward=scorer.comparable(scores)))
 
     def metrics(self, scorer: Scorer, breakdown: Breakdown) -> dict[str, float]:
         """`eval/NAME/...` of every set, with the weights that the policy's sampler has."""
