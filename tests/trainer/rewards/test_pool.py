@@ -43,6 +43,22 @@ def waiting(text, *known):
 """
 
 
+HEAVY = """
+import time
+
+begun = time.process_time()
+while time.process_time() < begun + 0.6:
+    pass
+
+def ready(text, *known):
+    return 1.0
+
+def endless(text, *known):
+    while True:
+        pass
+"""
+
+
 @pytest.fixture
 def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     """A pool whose processes find the module `own`."""
@@ -78,6 +94,15 @@ def test_whatever_happens_to_one_question_the_others_are_answered(pool: Pool) ->
     assert found[4].why == "it takes too long"
     # The limit is of computing, not of waiting.
     assert (found[5].value, found[6].value) == (1.0, 3.0)
+
+
+def test_what_a_module_loads_is_no_part_of_the_limit(pool: Pool, tmp_path: Path) -> None:
+    """Such as computer algebra, which takes seconds; so it is for who takes over."""
+    (tmp_path / "heavy.py").write_text(HEAVY)
+
+    found = pool.ask("call", [("heavy:ready", "x"), ("heavy:endless", "x")] * 3)
+
+    assert [(one.value, one.fault) for one in found] == [(1.0, ""), (None, "limit")] * 3
 
 
 def test_computer_algebra_is_loaded_for_who_asks_for_it(pool: Pool) -> None:

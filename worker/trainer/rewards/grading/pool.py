@@ -1,7 +1,7 @@
 """Ask processes that can be killed: each question ends within its limit, whatever it is.
 
-The limit is of the processor's time, so that a busy machine gives the same answers. It says nothing
-of whose fault a limit is.
+The limit is of the processor's time, so that a busy machine gives the same answers; what a function
+loads first is no part of it. It says nothing of whose fault a limit is.
 """
 
 import atexit
