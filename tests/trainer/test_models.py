@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from peft import LoraConfig, get_peft_model
 from transformers import (
     AutoModelForCausalLM,
     GPT2Config,
@@ -109,8 +110,26 @@ def test_with_its_adapters_off_a_model_is_the_one_it_was(targets: str, tmp_path:
         names = set(adapters.trainable(adapted))
 
         with adapters.switched_off(adapted):
+            with pytest.raises(KeyError), adapters.switched_off(adapted):
+                raise KeyError
             assert torch.equal(adapted(ids).logits, plain)
 
         assert torch.equal(adapted(ids).logits, trained)
     assert not torch.allclose(trained, plain)
     assert set(adapters.trainable(adapted)) == names
+
+
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing")
+def test_a_module_that_is_trained_beside_adapters_is_switched_off_with_them(tmp_path: Path) -> None:
+    start = Reference(path=str(make_tiny_model(tmp_path / "tiny")))
+    base = loading.load_causal_lm(start, dtype=torch.float32, device=CPU).eval()
+    with torch.no_grad():
+        plain = base(IDS_B_T).logits
+        lora = LoraConfig(target_modules=["q_proj"], modules_to_save=["norm"])
+        adapted = get_peft_model(base, lora)
+        for parameter in adapters.trainable(adapted).values():
+            parameter.fill_(0.1)
+
+        with adapters.switched_off(adapted):
+            assert torch.equal(adapted(IDS_B_T).logits, plain)
+        assert not torch.allclose(adapted(IDS_B_T).logits, plain)

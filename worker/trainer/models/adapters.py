@@ -10,6 +10,8 @@ from contextlib import contextmanager
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from peft.tuners.lora import LoraLayer
+from peft.tuners.tuners_utils import BaseTunerLayer
+from peft.utils.other import AuxiliaryTrainingWrapper
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
@@ -59,16 +61,18 @@ def switched_off(model: nn.Module) -> Iterator[None]:
     """Let a model compute as it did before it had adapters.
 
     peft's own way looks through all modules six times and sets anew what is trained, which takes
-    longer than a small model computes.
+    longer than a small model computes. Afterwards each layer is as it was before.
     """
-    layers = [module for module in model.modules() if isinstance(module, LoraLayer)]
+    kinds = BaseTunerLayer, AuxiliaryTrainingWrapper
+    layers = [module for module in model.modules() if isinstance(module, kinds)]
+    before = [layer._disable_adapters for layer in layers]
     for layer in layers:
         layer._disable_adapters = True
     try:
         yield
     finally:
-        for layer in layers:
-            layer._disable_adapters = False
+        for layer, was_off in zip(layers, before, strict=True):
+            layer._disable_adapters = was_off
 
 
 def attention_names(model: nn.Module) -> list[str]:
