@@ -23,6 +23,7 @@ from backend.api import (  # noqa: F401
     differences,
     metrics,
     results,
+    samples,
     seed_groups,
     shared_prompts,
     snapshots,

@@ -107,6 +107,16 @@ def requests_of(api: TestClient, seed: Seed, database: Database) -> dict[str, st
     }
 
 
+def test_a_reading_process_knows_every_large_answer() -> None:
+    """It loads a part of the API; those of other tests are forks of a process with all of it."""
+    program = (
+        "import backend.ops.reading; from backend.reading.calls import FUNCTIONS; print(*FUNCTIONS)"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    heavy = {name for name, one in OPERATIONS.items() if one.is_heavy}
+    assert heavy <= set(said.stdout.decode().split())
+
+
 def test_every_large_answer_is_the_same_to_the_byte(
     api: TestClient, apart: TestClient, seed: Seed, database: Database, reader: Reader
 ) -> None:
