@@ -153,7 +153,7 @@ def postgres_server() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def on_postgres(postgres_server: str) -> Iterator[Callable[[str], object]]:
+def execute_on_postgres(postgres_server: str) -> Iterator[Callable[[str], object]]:
     """Does a statement on the server of `postgres_server`, outside of any database of a test."""
     engine = create_engine(
         postgres_server.format(database="postgres"), isolation_level="AUTOCOMMIT"
@@ -201,10 +201,10 @@ def sqlite_template(once: Once) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_template(postgres_server: str, on_postgres: Callable[[str], object]) -> str:
+def postgres_template(postgres_server: str, execute_on_postgres: Callable[[str], object]) -> str:
     """A migrated PostgreSQL database to copy."""
     name = "podium_template"
-    on_postgres(f"CREATE DATABASE {name}")
+    execute_on_postgres(f"CREATE DATABASE {name}")
     migrate(postgres_server.format(database=name))
     return name
 
@@ -219,16 +219,18 @@ def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def copied_postgres(
-    postgres_server: str, postgres_template: str, on_postgres: Callable[[str], object]
+    postgres_server: str, postgres_template: str, execute_on_postgres: Callable[[str], object]
 ) -> Callable[[], AbstractContextManager[str]]:
     """Makes migrated PostgreSQL databases and gives their URLs."""
 
     @contextmanager
     def copied() -> Iterator[str]:
         name = f"podium_{next(_counter)}"
-        on_postgres(f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY FILE_COPY")
+        execute_on_postgres(
+            f"CREATE DATABASE {name} TEMPLATE {postgres_template} STRATEGY FILE_COPY"
+        )
         yield postgres_server.format(database=name)
-        on_postgres(f"DROP DATABASE {name} WITH (FORCE)")
+        execute_on_postgres(f"DROP DATABASE {name} WITH (FORCE)")
 
     return copied
 
@@ -242,19 +244,19 @@ def postgres_url(copied_postgres: Callable[[], AbstractContextManager[str]]) -> 
 
 @pytest.fixture
 def create_postgres_database(
-    postgres_server: str, on_postgres: Callable[[str], object]
+    postgres_server: str, execute_on_postgres: Callable[[str], object]
 ) -> Iterator[Callable[[], str]]:
     """Makes PostgreSQL databases without a schema and gives their URLs."""
     names: list[str] = []
 
     def create() -> str:
         names.append(f"podium_empty_{next(_counter)}")
-        on_postgres(f"CREATE DATABASE {names[-1]} TEMPLATE template0")
+        execute_on_postgres(f"CREATE DATABASE {names[-1]} TEMPLATE template0")
         return postgres_server.format(database=names[-1])
 
     yield create
     for name in names:
-        on_postgres(f"DROP DATABASE {name} WITH (FORCE)")
+        execute_on_postgres(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

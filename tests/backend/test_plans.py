@@ -68,12 +68,12 @@ def large(
 
 @pytest.fixture(scope="module")
 def create_large_postgres(
-    postgres_server: str, on_postgres: Callable[[str], object]
+    postgres_server: str, execute_on_postgres: Callable[[str], object]
 ) -> Iterator[str]:
     """URL of an empty PostgreSQL database that lasts for the module."""
-    on_postgres("CREATE DATABASE podium_plans TEMPLATE template0")
+    execute_on_postgres("CREATE DATABASE podium_plans TEMPLATE template0")
     yield postgres_server.format(database="podium_plans")
-    on_postgres("DROP DATABASE podium_plans WITH (FORCE)")
+    execute_on_postgres("DROP DATABASE podium_plans WITH (FORCE)")
 
 
 @contextmanager

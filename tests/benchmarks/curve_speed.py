@@ -61,8 +61,8 @@ def filled(
         url = f"sqlite:///{tmp_path_factory.mktemp('curves') / 'podium.sqlite3'}"
     else:
         server = request.getfixturevalue("postgres_server")
-        on_postgres = request.getfixturevalue("on_postgres")
-        on_postgres("CREATE DATABASE podium_curves TEMPLATE template0")
+        execute_on_postgres = request.getfixturevalue("execute_on_postgres")
+        execute_on_postgres("CREATE DATABASE podium_curves TEMPLATE template0")
         url = server.format(database="podium_curves")
     migrate(url)
     database = Database(url)

@@ -67,4 +67,9 @@ class LateAnswer:
 
     def _is_quiet(self) -> bool:
         self._page.evaluate(TWO_FRAMES)
-        return all(one.resource_type == "eventsource" for one in self._under_way)
+        return all(is_without_end(one) for one in self._under_way)
+
+
+def is_without_end(request: Request) -> bool:
+    """Whether no page is told that it has ended: a stream, or the worker that tabs share."""
+    return request.resource_type == "eventsource" or "/shared-worker-" in request.url
