@@ -391,8 +391,12 @@ FAILING = ("raise", "endless", "nonsense")
 
 
 def test_only_an_error_of_a_function_may_be_another_grade_next_time(own: Pool) -> None:
-    grades = function.FunctionScorer("own:judge", own)([response(text) for text in FAILING])
-    assert [one.may_change for one in grades] == [True, False, False]
+    """But of a batch without a verdict, whether the others have passed may show, too."""
+    judge = function.FunctionScorer("own:judge", own)
+    failing = [response(text) for text in FAILING]
+    assert [one.may_change for one in judge(failing)] == [True, True, True]
+    assert [one.may_change for one in judge([*failing, response("no")])] == [True, *[False] * 3]
+    assert [one.may_change for one in judge(failing)] == [True, False, False]
 
 
 @pytest.mark.parametrize("texts", [("yes", *FAILING, "no"), (*FAILING, "no", "yes")])

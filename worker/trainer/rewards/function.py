@@ -54,7 +54,12 @@ class FunctionScorer:
         grades = [grade_of(one) for one in found]
         self.judges = self.judges or any(one.passed is not None for one in grades)
         if not self.judges:
-            return grades
+            # One that comes later may show that it judges: then these have not passed.
+            is_open = any(one.may_change for one in grades)
+            return [
+                replace(one, may_change=is_open) if isinstance(one, _Failure) else one
+                for one in grades
+            ]
         return [replace(one, passed=False) if isinstance(one, _Failure) else one for one in grades]
 
     def begin(self, answer: SampledResponse) -> None:

@@ -42,7 +42,7 @@ class _Question:
 class MathScorer:
     """Grades answers; the processes of the `pool` start with the first that needs algebra.
 
-    What algebra decided is known for the run; of a process that died, nothing is.
+    It keeps what algebra decided for the whole run, and asks again after a crash.
     """
 
     def __init__(self, term: MathReward, pool: Pool | None = None) -> None:

@@ -187,8 +187,8 @@ class Scores:
     def with_rows(self, rows: Sequence[int], again: "Scores") -> "Scores":
         """The same where these rows were scored again, not yet normalized.
 
-        Only grades that may change are replaced: those that stand would come out a little different
-        beside other responses (a reward model in bf16).
+        Only grades that may change are replaced, because a reward model in bf16 would score the
+        others slightly differently in another batch.
         """
         grades = {name: list(several) for name, several in self.grades.items()}
         for name, several in grades.items():

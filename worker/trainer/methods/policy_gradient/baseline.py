@@ -15,8 +15,8 @@ class Baseline:
 
     `measures`: the hashes that this run asks for. What a checkpoint has of others is forgotten, and
     what it lacks is measured when it is first asked for, for a clone may have other sets than its
-    parent. The reference and its random numbers stay, so the same numbers come out then. So it does
-    what a grader failed on, which may succeed another time.
+    parent. The reference and its random numbers stay, so the same numbers come out then. Numbers
+    that a failed grader left open are not kept either, and are measured again.
     """
 
     def __init__(self, measures: Collection[str]) -> None:

@@ -23,6 +23,8 @@ from typing import Any, TextIO
 
 MEMORY_BYTES = 2 << 30
 MAX_TEXT = 500
+# Of the processor, for the module of an operator's function.
+LOAD_S = 30.0
 # To which two expressions are compared as numbers; what differs later is told by algebra alone.
 DIGITS = 50
 # Of an expression with more operations the form is not expanded.
@@ -67,6 +69,8 @@ def _fork(answers: TextIO) -> dict[str, Any] | None:
         number = os.WTERMSIG(status)
         if number == signal.SIGPROF:
             return {"fault": "limit", "why": "it takes too long"}
+        if number == signal.SIGVTALRM:
+            return {"fault": "crash", "why": f"loading its module takes more than {LOAD_S:g} s"}
         return {"fault": "crash", "why": f"it was killed by {signal.Signals(number).name}"}
     return None
 
@@ -77,9 +81,7 @@ def serve(answers: TextIO) -> None:
         question = json.loads(line)
         try:
             if question["ask"] == "call":
-                # What its module loads is no part of an answer, and a fork that is killed at it
-                # would leave the same to the next.
-                _function(question["arguments"][0])
+                _load(question["arguments"][0])
             signal.setitimer(signal.ITIMER_PROF, question["limit_s"])
             found = {"value": ASKED[question["ask"]](*question["arguments"])}
         except MemoryError:
@@ -209,6 +211,17 @@ def _near(reference: Any, response: Any, tolerance: float) -> bool:
 def call(name: str, *arguments: Any) -> Any:
     """Call an operator's function by its name."""
     return _function(name)(*arguments)
+
+
+def _load(name: str) -> None:
+    """Load an operator's function: what its module loads is no part of an answer."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, LOAD_S)
+    try:
+        _function(name)
+    except MemoryError as error:
+        raise ImportError(f"its module needs more than {MEMORY_BYTES >> 20} MiB") from error
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 @cache
