@@ -153,6 +153,7 @@ def test_a_comparison_asks_again_only_for_what_its_runs_have_told(
     )
     # Means and curves of both; some were answered before the run was followed and come once more.
     wait_until_asked(page, asked, "loss", "reward/mean")
+    wait_for_streams(workshop, 1)
     wait_until_quiet(page, asked)
 
     asked.clear()

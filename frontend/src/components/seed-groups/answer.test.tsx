@@ -118,7 +118,7 @@ test("evaluations that decide are named with their set", () => {
   expect(shown).toContain("Measured by evaluations of the runs' output models, all sampled");
   expect(shown).not.toContain("may look better");
   expect(said(true)).toContain(
-    "judged alike. The runs chose these outputs by the same prompts, so they may look better",
+    "judged alike. At least one run chose its output on these prompts, so its value may look better",
   );
 });
 

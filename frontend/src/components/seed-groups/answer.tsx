@@ -89,8 +89,13 @@ function leftOut(
   return found;
 }
 
-export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void }) {
-  const { answer, onSet } = props;
+export function Answer(props: {
+  answer: SeedGroups;
+  /** The set whose answer is awaited while that of another is shown; "": none of them. */
+  awaited?: string | undefined;
+  onSet: (set: string) => void;
+}) {
+  const { answer, awaited, onSet } = props;
   const { differences, title } = answer;
   const isDecided = differences.length > 0 && differences.every((one) => one.is_decided);
   const known = differences.filter((one) => one.interval != null);
@@ -99,6 +104,7 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
     <section
       className={`card answer ${isDecided && answer.doubt === "" ? "good" : ""}`}
       aria-label="Answer"
+      aria-busy={awaited !== undefined}
     >
       <h2>
         <Sentence text={headline(answer)} />
@@ -143,10 +149,10 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
           <li className="muted">
             Measured by evaluations of the runs' output models, all sampled and judged alike.
             {answer.has_chosen &&
-              " The runs chose these outputs by the same prompts, so they may look better than they are."}
+              " At least one run chose its output on these prompts, so its value may look better than it is."}
           </li>
         )}
-        <MeasureChoice answer={answer} onSet={onSet} />
+        <MeasureChoice answer={answer} awaited={awaited} onSet={onSet} />
         {[...leftOut(answer, ({ apart }) => apart)].map(([section, letters]) => (
           <li key={section}>
             <b>{letters.join(", ")}.</b> Not compared, because <code>{section}</code> differs and
@@ -160,7 +166,11 @@ export function Answer(props: { answer: SeedGroups; onSet: (set: string) => void
 }
 
 /** What decides, where several measures could: they need not agree. */
-function MeasureChoice(props: { answer: SeedGroups; onSet: (set: string) => void }) {
+function MeasureChoice(props: {
+  answer: SeedGroups;
+  awaited: string | undefined;
+  onSet: (set: string) => void;
+}) {
   const { evaluated_on: on, evaluation_sets: sets, attached } = props.answer;
   const count = sets.length + (attached === null ? 0 : 1);
   if (sets.length === 0 || count < 2) return null;
@@ -170,7 +180,7 @@ function MeasureChoice(props: { answer: SeedGroups; onSet: (set: string) => void
         These models were measured in {number(count)} ways, which need not agree. This one decides:{" "}
         <select
           className="input"
-          value={on ?? ""}
+          value={props.awaited ?? on ?? ""}
           onChange={(event) => props.onSet(event.currentTarget.value)}
         >
           {attached !== null && <option value="">{attached}, attached to the runs</option>}

@@ -1,6 +1,6 @@
 /**
- * Asks again what is compared, for what its runs have told: a question that was asked since is not
- * asked twice, and none while nobody looks.
+ * Refetches the queries that an event of a compared run made stale, but none that was fetched since,
+ * and none while the page is hidden.
  */
 import type { Query, QueryClient } from "@tanstack/react-query";
 
@@ -21,7 +21,7 @@ interface Told {
   readonly names: ReadonlyMap<string, number>;
   /** That all may differ. */
   readonly all: number;
-  /** That from here on it is told everything: what was answered before may differ. */
+  /** That from here on it is told everything: what was asked for before may differ. */
   readonly joined: number;
 }
 
@@ -72,9 +72,7 @@ export function askerOf(client: QueryClient, runIds: readonly string[]) {
     const [kind, of] = query.queryKey;
     if ((kind !== "metrics" && kind !== "seed-groups") || String(of) !== asked) return false;
     const at = begun.of(query);
-    if (at <= toldOf(query, told)) return true;
-    const { dataUpdatedAt, fetchStatus } = query.state;
-    return at <= told.joined && dataUpdatedAt < told.joined && fetchStatus === "idle";
+    return at <= toldOf(query, told) || at < told.joined;
   };
   const ask = () => {
     timer = undefined;
@@ -82,8 +80,14 @@ export function askerOf(client: QueryClient, runIds: readonly string[]) {
     if (document.hidden) return;
     last = performance.now();
     const now = told;
-    told = NOTHING;
-    void client.invalidateQueries({ predicate: (query) => isAnother(query, now) });
+    const isTold = (query: Query) => isAnother(query, now);
+    // A first answer that is under way cannot be asked for anew: it is once it has come.
+    const isPending = client.isFetching({
+      predicate: (query) => query.state.data === undefined && isTold(query),
+    });
+    told = isPending > 0 ? now : NOTHING;
+    void client.invalidateQueries({ predicate: isTold });
+    if (isPending > 0) askSoon();
   };
   const askForRuns = () => {
     runsTimer = undefined;

@@ -77,7 +77,14 @@ export function ComparePage() {
         <Loaded query={runs} lines={8}>
           {(found) => (
             <Loaded query={groups} lines={8}>
-              {(answer) => <Compared runs={found} answer={answer} refetchMs={refetchMs} />}
+              {(answer) => (
+                <Compared
+                  runs={found}
+                  answer={answer}
+                  isOfBefore={groups.isPlaceholderData}
+                  refetchMs={refetchMs}
+                />
+              )}
             </Loaded>
           )}
         </Loaded>
@@ -86,13 +93,19 @@ export function ComparePage() {
   );
 }
 
-function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: RefetchMs }) {
+function Compared(props: {
+  runs: readonly Run[];
+  answer: SeedGroups;
+  /** Whether the answer is that of the set chosen before. */
+  isOfBefore: boolean;
+  refetchMs: RefetchMs;
+}) {
   const { runs, answer, refetchMs } = props;
   const verdicts = useVerdicts(runs);
   // Without evaluations that measure the others.
   const inGroups = new Set(answer.groups.flatMap((group) => group.runs));
   const byId = new Map(runs.filter(({ id }) => inGroups.has(id)).map((run) => [run.id, run]));
-  const { runIds, set } = useView();
+  const { runIds, evaluatedOn, set } = useView();
   const explain = useExplain([...byId.values()][0]?.method ?? "");
   const unit =
     answer.metric === null || explain === undefined ? "" : unitOf(explain(answer.metric));
@@ -101,7 +114,11 @@ function Compared(props: { runs: readonly Run[]; answer: SeedGroups; refetchMs: 
     <>
       {/* Of two runs that only sample, people decide. */}
       {(answer.metric !== null || !canBeJudged(asChosen)) && (
-        <Answer answer={answer} onSet={(name) => set({ set: name })} />
+        <Answer
+          answer={answer}
+          awaited={props.isOfBefore ? (evaluatedOn ?? "") : undefined}
+          onSet={(name) => set({ set: name })}
+        />
       )}
       <ByPeople runs={asChosen} />
       <GroupTable answer={answer} unit={unit} runs={byId} verdicts={verdicts} />

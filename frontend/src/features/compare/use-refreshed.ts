@@ -1,7 +1,7 @@
 /**
- * What is compared is asked for again when one of its runs tells something of it: nothing is asked
- * for while nothing happens. All tabs of a browser share one stream; while it is cut, everything is
- * asked for now and then.
+ * Refetches what is compared when the stream, which all tabs of a browser share, reports a change.
+ * Curves are refetched only then, the answers also once a minute while a compared run may still tell;
+ * while the stream is cut, all of it every ten seconds.
  *
  * Runs that have ended are followed, too: somebody may attach values to them or queue them again.
  */

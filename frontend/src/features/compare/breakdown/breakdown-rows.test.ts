@@ -81,7 +81,7 @@ describe("a breakdown", () => {
       ),
     ];
     expect(heatFigure({ ...TABLE, columns: names.map(column), rows }).run).toBe(
-      "on test; numbers and 95 % intervals where they have room",
+      "on test; numbers and 95 % intervals where they fit",
     );
   });
   it("is darker where the value is greater", () => {

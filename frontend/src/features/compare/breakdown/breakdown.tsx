@@ -71,7 +71,7 @@ export function Breakdown({ answer, runs }: Compared) {
           of={[...partsOfComparison(answer.groups, runs), shown.name, shown.set]}
           figure={() => (way === "bars" ? barsFigure(shown, answer) : heatFigure(shown))}
           rows={() => csvRows(shown)}
-          rowsText="each group and part"
+          rowsText="each group and value"
         />
       </div>
       <p className="small muted">

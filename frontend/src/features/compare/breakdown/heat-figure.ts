@@ -43,5 +43,5 @@ export function heatFigure(table: ResultsTable): Figure {
     up: nameScale(rows, true),
   };
   if (hasAllTexts(figure)) return figure;
-  return { ...figure, run: wordsOf(table, "numbers and 95 % intervals where they have room").run };
+  return { ...figure, run: wordsOf(table, "numbers and 95 % intervals where they fit").run };
 }
