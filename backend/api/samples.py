@@ -60,10 +60,7 @@ def list_samples(
     ] = False,
     every_step: Annotated[
         bool,
-        Query(
-            description="Those of all steps instead of one, the newest step first; neither `step` "
-            "nor `sort` counts."
-        ),
+        Query(description="Read all steps, the newest first; `step` and `sort` are ignored."),
     ] = False,
 ) -> SamplesAnswer:
     """Samples of one step, of one prompt or of all steps, and the steps that have any."""

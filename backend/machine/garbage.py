@@ -1,18 +1,18 @@
-"""What a program loads stays to its end: nobody looks through it for garbage.
+"""Switch garbage collection off while a program loads its modules, which stay to its end.
 
 The entry points of processes load their modules between `begin_loading` and `end_loading`. Python
-would look through all of it again and again meanwhile, which takes a tenth of their start.
+would look through all of them again and again meanwhile, which takes a tenth of their start.
 """
 
 import gc
 
 
 def begin_loading() -> None:
-    """Look for no garbage from here on."""
+    """Stop garbage collection."""
     gc.disable()
 
 
 def end_loading() -> None:
-    """Leave what there is by now out of every look for garbage, and look for more from here on."""
+    """Exclude the objects made so far from garbage collection, and start it again."""
     gc.freeze()
     gc.enable()

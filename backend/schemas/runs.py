@@ -243,11 +243,11 @@ class RankedSamples(Body):
 
 
 class SamplesAnswer(ApiAnswer):
-    """Samples of one step, of one prompt through training or of all steps, and which have any.
+    """Samples of one step, of one prompt through training or of all steps; steps that have any.
 
     `kinds`: those that this run has samples of. `kind` and `step`: those that were asked for, or
-    what was found with `nearest`; `step` is null of several steps. `steps`: at most the newest
-    2,000; `has_earlier_steps`: there are more before them.
+    what was found with `nearest`; `step` is null if the answer covers several. `steps`: at most the
+    newest 2,000; `has_earlier_steps`: there are more before them.
     """
 
     kinds: list[SampleKind]

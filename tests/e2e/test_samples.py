@@ -102,7 +102,7 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
         page.get_by_label("Sort", exact=True).select_option(order)
         expect(listed).to_have_text([prompts[place] for place in places])
 
-    lacks = page.get_by_text("Not shaded, because this sample was logged without “KL”")
+    lacks = page.get_by_text("This sample has no “KL”")
     expect(lacks).to_have_count(0)
     shading.get_by_role("button", name="KL").click()
     expect(listed.filter(has=lacks)).to_contain_text("A third")
@@ -119,7 +119,7 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
     page.get_by_role("checkbox", name="in all steps", checked=False).check()
     expect(listed.get_by_role("button", name="Step ")).to_have_text(["Step 8", "Step 4", "Step 0"])
     page.get_by_role("searchbox", name="Search prompts").fill("nowhere")
-    none = "In all steps, none of the samples that were trained on contains “nowhere”."
+    none = "No trained-on sample at any step contains “nowhere”."
     expect(page.get_by_text(none)).to_be_visible()
     page.get_by_role("searchbox", name="Search prompts").fill("say")
     listed.get_by_role("button", name="Step 4").click()

@@ -95,8 +95,8 @@ class SeedGroups(ApiAnswer):
     )
     has_chosen: bool = Field(
         False,
-        description="Whether the runs chose their outputs by the prompts of `evaluated_on`, so "
-        "that the values may look better than they are.",
+        description="Whether at least one run chose its output on the prompts of `evaluated_on`; "
+        "its value may then look better than it is.",
     )
     evaluation_sets: list[str] = Field(
         description="All sets of prompts on which the models of all runs were evaluated, all "

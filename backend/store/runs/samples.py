@@ -124,9 +124,10 @@ def answer(session: Session, run_id: str, asked: Asked) -> SamplesAnswer:
         chosen.append(Sample.step == step)
     if asked.text:
         columns = (Sample.prompt, Sample.response)
-        lower = func.unicode_lower if dialect.is_sqlite(session) else func.lower
-        wanted = asked.text.lower()
-        chosen.append(or_(*(lower(one).contains(wanted, autoescape=True) for one in columns)))
+        is_sqlite = dialect.is_sqlite(session)
+        lower = func.unicode_lower if is_sqlite else func.lower
+        place = func.instr if is_sqlite else func.strpos
+        chosen.append(or_(*(place(lower(one), lower(asked.text)) > 0 for one in columns)))
     items = [_answer(row) for row in _rows(session, chosen, asked)]
     return SamplesAnswer(
         kinds=kinds,

@@ -3777,11 +3777,11 @@ export interface components {
         };
         /**
          * SamplesAnswer
-         * @description Samples of one step, of one prompt through training or of all steps, and which have any.
+         * @description Samples of one step, of one prompt through training or of all steps; steps that have any.
          *
          *     `kinds`: those that this run has samples of. `kind` and `step`: those that were asked for, or
-         *     what was found with `nearest`; `step` is null of several steps. `steps`: at most the newest
-         *     2,000; `has_earlier_steps`: there are more before them.
+         *     what was found with `nearest`; `step` is null if the answer covers several. `steps`: at most the
+         *     newest 2,000; `has_earlier_steps`: there are more before them.
          */
         SamplesAnswer: {
             /** Kinds */
@@ -3880,7 +3880,7 @@ export interface components {
             evaluated_on: string | null;
             /**
              * Has Chosen
-             * @description Whether the runs chose their outputs by the prompts of `evaluated_on`, so that the values may look better than they are.
+             * @description Whether at least one run chose its output on the prompts of `evaluated_on`; its value may then look better than it is.
              * @default false
              */
             has_chosen: boolean;

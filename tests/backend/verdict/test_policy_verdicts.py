@@ -546,7 +546,7 @@ def test_the_output_is_told_with_what_it_measured() -> None:
     )
 
 
-BIASED = "its prompts chose the output, so it may look better than it is"
+BIASED = "the run chose its output on these prompts, so this may look better than it is"
 
 
 def shipped(

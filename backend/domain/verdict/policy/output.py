@@ -12,7 +12,7 @@ from backend.domain.verdict.policy.deciding import Deciding, called
 from backend.domain.verdict.words import as_set, output_sentence, with_interval
 from backend.schemas.metrics.verdicts import Happening
 
-BIASED = "its prompts chose the output, so it may look better than it is"
+BIASED = "the run chose its output on these prompts, so this may look better than it is"
 
 
 def output(deciding: Deciding) -> str:

@@ -67,11 +67,11 @@ describe("the trend of a run in a list", () => {
       ),
     );
     expect(asked.some((path) => path.includes("/metrics?"))).toBe(true);
-    expect(text).toBe("failed");
+    expect(text).toBe("curve did not load");
   });
   it("is shown as failed where they did not load", async () => {
     const { text, asked } = await shown(() => Promise.resolve(new Response("{}", { status: 500 })));
     expect(asked.every((path) => path.includes("/methods"))).toBe(true);
-    expect(text).toBe("failed");
+    expect(text).toBe("curve did not load");
   });
 });

@@ -82,12 +82,7 @@ export function useTrendsOf(
 }
 
 export function Trend({ headline }: { headline: Standing | undefined }) {
-  if (headline === FAILED)
-    return (
-      <span className="faint small" title="What the service measures did not load.">
-        failed
-      </span>
-    );
+  if (headline === FAILED) return <span className="faint small">curve did not load</span>;
   if (headline === undefined) return <Sparkline values={[]} label="metric over the run" />;
   return (
     <Sparkline

@@ -71,7 +71,10 @@ function MadeBy(props: { runId: string; step: number | null; projectId: string }
   const verdict = query.data?.[0];
   if (query.error !== null && query.data === undefined)
     return (
-      <NoAnswer query={query} about="The verdict on the run that made it could not be loaded." />
+      <NoAnswer
+        query={query}
+        about="The verdict of the run that left this model could not be loaded."
+      />
     );
   if (verdict === undefined) return null;
   return (

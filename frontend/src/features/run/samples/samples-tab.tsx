@@ -155,13 +155,12 @@ function noneBecause(run: Run): string {
 
 /** The other kind was not searched. */
 function searched({ kind, kinds }: AnsweredSamples): string {
-  if (kinds.length < 2) return "samples";
-  return kind === "probe" ? "held-out probes" : "samples that were trained on";
+  if (kinds.length < 2) return "sample";
+  return kind === "probe" ? "held-out probe" : "trained-on sample";
 }
 
 function whyNone(answer: AnsweredSamples, asked: AskedSamples): string {
-  if (asked.every_step)
-    return `In all steps, none of the ${searched(answer)} contains “${asked.q}”.`;
+  if (asked.every_step) return `No ${searched(answer)} at any step contains “${asked.q}”.`;
   if (asked.q !== "") return `No sample here contains “${asked.q}”.`;
   if (asked.prompt_id !== null)
     return "No response to this prompt was logged. The section “log” of the config sets how many responses are logged.";

@@ -37,10 +37,10 @@ const SAMPLE: Sample = {
 describe("shades", () => {
   it("that a sample lacks are said, with why", () => {
     expect(lacksBecause("change")).toBe(
-      "Not shaded, because this sample was logged without “Change”: a step without an update has none.",
+      "This sample has no “Change”, because its step made no update.",
     );
     expect(lacksBecause("value")).toBe(
-      "Not shaded, because this sample was logged without “Value”.",
+      "This sample was logged without “Value”, so it is not shaded.",
     );
     expect(lacksBecause("none")).toBe("");
   });

@@ -32,8 +32,8 @@ export function valuesOf(sample: Sample, shade: Shade): Numbers {
 }
 
 const WHY_NONE: Partial<Record<Shade, string>> = {
-  change: "a step without an update has none",
-  kl: "there is none where nothing asks the reference",
+  change: "its step made no update",
+  kl: "its step did not use the reference model",
 };
 
 /** Why a sample with numbers of its tokens has none for a shade that others have; "" if none is wanted. */
@@ -41,8 +41,8 @@ export function lacksBecause(shade: Shade): string {
   if (shade === "none") return "";
   const name = SHADES.find(([one]) => one === shade)?.[1] ?? shade;
   const why = WHY_NONE[shade];
-  const because = why === undefined ? "" : `: ${why}`;
-  return `Not shaded, because this sample was logged without “${name}”${because}.`;
+  if (why !== undefined) return `This sample has no “${name}”, because ${why}.`;
+  return `This sample was logged without “${name}”, so it is not shaded.`;
 }
 
 /** The shades that at least one of these samples has numbers for. */

@@ -138,7 +138,7 @@ function Breakdown({ run, found, by }: { run: Run; found: RunSets; by: string })
             run: `${run.name}; 95 % intervals by prompt`,
           })}
           rows={() => csvRows(levels, series, by)}
-          rowsText="each set and part"
+          rowsText="each set and value"
         />
       </div>
       <Bars
