@@ -26,3 +26,10 @@ function inPages(runs: readonly Run[]): readonly (readonly Run[])[] {
 export function batches(runs: readonly Run[]): readonly (readonly Run[])[] {
   return [...inPages(runs.filter(isLive)), ...inPages(runs.filter((run) => !isLive(run)))];
 }
+
+/** The runs of these pages whose request failed while nothing of them is known from before. */
+export const unanswered = (
+  pages: readonly (readonly Run[])[],
+  answers: readonly { readonly data: unknown; readonly isError: boolean }[],
+): readonly Run[] =>
+  pages.filter((_, i) => answers[i]?.isError === true && answers[i].data === undefined).flat();

@@ -5,7 +5,7 @@ import { useMemo } from "react";
 import { methodsQuery, metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { curveOf, type Curve } from "@/charts/live-curves";
-import { batches, isLive, STEPS_REFETCH_MS } from "@/components/run-list/batches";
+import { batches, isLive, STEPS_REFETCH_MS, unanswered } from "@/components/run-list/batches";
 import { Sparkline } from "@/charts/sparkline";
 import { between, number } from "@/lib/format";
 
@@ -21,10 +21,6 @@ import {
 } from "../metrics/headline";
 
 const POINTS = 60;
-
-/** Whether a request failed and nothing of it is known from before. */
-const hasNone = (answer: { data: unknown; isError: boolean } | undefined): boolean =>
-  answer !== undefined && answer.isError && answer.data === undefined;
 
 type Curves = Map<string, Curve>;
 
@@ -68,7 +64,7 @@ export function useTrendsOf(
       const curves = new Map<string, Curves>(withCurve.map((run) => [run.id, new Map()]));
       for (const one of answers.flatMap((answer) => answer.data?.series ?? []))
         curves.get(one.run)?.set(one.name, curveOf(one));
-      const unknown = new Set(asked.flatMap((page, i) => (hasNone(answers[i]) ? page : [])));
+      const unknown = new Set(unanswered(asked, answers));
       const found = withCurve.flatMap((run): [string, Standing][] => {
         if (unknown.has(run)) return [[run.id, FAILED]];
         const headline = headlineOf(run, curves.get(run.id) ?? new Map(), headlines);

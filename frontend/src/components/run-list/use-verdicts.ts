@@ -3,7 +3,7 @@ import { useQueries } from "@tanstack/react-query";
 
 import { verdictsQuery } from "@/api/runs";
 import type { Run, RunVerdict } from "@/api/types";
-import { batches, EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
+import { batches, EVALUATIONS_REFETCH_MS, isLive, unanswered } from "@/components/run-list/batches";
 
 export interface Verdicts {
   readonly found: ReadonlyMap<string, RunVerdict>;
@@ -25,12 +25,9 @@ export function useVerdictsAsked(runs: readonly Run[]): Verdicts {
       refetchInterval: page.some(isLive) ? EVALUATIONS_REFETCH_MS : (false as const),
       staleTime: page.some(isLive) ? 0 : 60_000,
     })),
-    combine: (answers) => {
-      const lost = pages.filter((_, i) => answers[i]?.isError && answers[i].data === undefined);
-      return {
-        found: new Map(answers.flatMap(({ data }) => data ?? []).map((one) => [one.run, one])),
-        failed: new Set(lost.flat().map(({ id }) => id)),
-      };
-    },
+    combine: (answers) => ({
+      found: new Map(answers.flatMap(({ data }) => data ?? []).map((one) => [one.run, one])),
+      failed: new Set(unanswered(pages, answers).map(({ id }) => id)),
+    }),
   });
 }

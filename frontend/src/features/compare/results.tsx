@@ -8,7 +8,6 @@ import { Legend } from "@/components/results/legend";
 import { OneTable, type PlaceOf } from "@/components/results/one-table";
 import { TakeAway } from "@/components/results/take-away";
 import { NoAnswer } from "@/components/states";
-import { Sentence } from "@/components/text/sentence";
 
 import { useView } from "./view";
 import { partsOfComparison } from "./whose";
@@ -46,11 +45,6 @@ export function Results({ answer, runs, refetchMs }: ResultsProps) {
         onChoose={(chosen) => set({ set: chosen })}
         placeOf={placeOf}
       />
-      {found.missing !== "" && (
-        <p className="small muted remark">
-          <Sentence text={found.missing} />
-        </p>
-      )}
       <Legend results={found} />
     </section>
   );

@@ -9,7 +9,6 @@ import { Legend } from "@/components/results/legend";
 import { OneTable, type PlaceOf } from "@/components/results/one-table";
 import { TakeAway } from "@/components/results/take-away";
 import { Loaded } from "@/components/states";
-import { Sentence } from "@/components/text/sentence";
 
 import { useChosenSet } from "./chosen-set";
 
@@ -20,11 +19,6 @@ function Tables({ results, placeOf }: { results: Results; placeOf: PlaceOf }) {
       {familiesOf(results.tables).map((family) => (
         <OneTable key={family.name} family={family} set={set} onChoose={choose} placeOf={placeOf} />
       ))}
-      {results.missing !== "" && (
-        <p className="small muted remark">
-          <Sentence text={results.missing} />
-        </p>
-      )}
       <Legend results={results} />
     </>
   );
