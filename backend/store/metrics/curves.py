@@ -283,27 +283,18 @@ class _Reading:
     def _counts(self, pieces: Pieces) -> dict[int, int]:
         """How many points of each curve are in the window."""
         counts: defaultdict[int, int] = defaultdict(int)
-        for number, count in self._totals(pieces, [func.sum(MetricLevel.n)], [func.count()]):
-            counts[number] += int(count or 0)
-        return counts
-
-    def _totals(
-        self,
-        pieces: Pieces,
-        of_levels: Sequence[ColumnElement[Any]],
-        of_points: Sequence[ColumnElement[Any]],
-    ) -> Iterator[Any]:
-        """Rows of a curve's number and these sums over its buckets, and over its other points."""
         spans = {number: self._covered(number, parts, TOP) for number, parts in pieces.items()}
-        for is_points, sums in ((False, of_levels), (True, of_points)):
+        for is_points, total in ((False, func.sum(MetricLevel.n)), (True, func.count())):
             span = self._given(spans, of_points=is_points)
             if span is None:
                 continue
             table = MetricPoint if is_points else MetricLevel
-            where = self._inside(span, of_points=is_points)
-            inside = [select(one).select_from(table).where(*where) for one in sums]
-            totals = [one.correlate(span).scalar_subquery() for one in inside]
-            yield from self._session.execute(select(span.c.curve, *totals))
+            inside = select(total).select_from(table)
+            inside = inside.where(*self._inside(span, of_points=is_points))
+            each = select(span.c.curve, inside.correlate(span).scalar_subquery())
+            for number, count in self._session.execute(each):
+                counts[number] += int(count or 0)
+        return counts
 
     def _covered(self, number: int, parts: Iterable[_Piece], level: int) -> list[Span]:
         curve = self._curves[number]

@@ -38,9 +38,8 @@ def of(signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bool) -
     clearly below the first or the best.
     """
     evidence = signs.evidence
-    reward = _reward(signs, deciding, has_risen=has_risen)
     return [
-        reward.model_copy(update={"level": "bad"}) if has_turned else reward,
+        _reward(signs, deciding, has_risen=has_risen, has_turned=has_turned),
         _distance(evidence, signs),
         _entropy(evidence),
         _length(evidence, signs),
@@ -48,7 +47,7 @@ def of(signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bool) -
     ]
 
 
-def _reward(signs: Signs, deciding: Deciding, *, has_risen: bool) -> Gauge:
+def _reward(signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bool) -> Gauge:
     evaluations, judge = deciding.evaluations, deciding.metric
     if not evaluations:
         return Gauge(metric=judge, value=None, missing=_why_no_reward(deciding))
@@ -83,7 +82,7 @@ def _reward(signs: Signs, deciding: Deciding, *, has_risen: bool) -> Gauge:
         interval=last.interval,
         beside=_of_prompts(deciding, is_newest=newer is None),
         scale=Span(low=min(lows), high=max(highs)),
-        level="good" if is_good else "none",
+        level="bad" if has_turned else "good" if is_good else "none",
         note=note,
     )
 
