@@ -27,14 +27,14 @@ class Shares:
 
     def rest_s(self, person: str, took_s: float, *, at: float) -> float:
         """How long this person rests after a turn that took so long and ended now."""
-        if not self._note(person, at):
+        if not self.note(person, at=at):
             return 0.0
         even_at = max(self._even_at.get(person, at), at) + took_s / SHARE
         self._remember(person, even_at, at)
         return max(0.0, even_at - at - SAVED_S / SHARE)
 
-    def _note(self, person: str, at: float) -> bool:
-        """Whether another person had a turn lately."""
+    def note(self, person: str, *, at: float) -> bool:
+        """Remember that this person had a turn until now; whether another one had one lately."""
         if self._last is not None and self._last[0] != person:
             self._last_of_another = self._last[1]
         self._last = (person, at)

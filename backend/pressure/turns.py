@@ -65,7 +65,7 @@ class Line:
     more than `most_waiting` wait, the newest request of the person with the most is refused.
 
     With `shares`, a person who took much rests before the next turn; others have the place
-    meanwhile.
+    meanwhile. Where nobody `rests`, these turns only make others rest who share with their holders.
     """
 
     def __init__(
@@ -76,9 +76,11 @@ class Line:
         most_waiting: int = WAITING,
         refuse_after_s: float = REFUSE_AFTER_S,
         shares: Shares | None = None,
+        rests: bool = True,
     ) -> None:
         self._free = places
         self._shares = shares
+        self._rests = rests
         self._refuse_after_s = refuse_after_s
         self._each = each
         self._most_waiting = most_waiting
@@ -116,6 +118,9 @@ class Line:
         if self._shares is None or share == UNKNOWN:
             return 0.0
         now = time.monotonic()
+        if not self._rests:
+            self._shares.note(share, at=now)
+            return 0.0
         return self._shares.rest_s(share, now - began, at=now)
 
     async def _get(self, share: str, person: str) -> bool:
@@ -237,7 +242,9 @@ class Turns:
             else Line(ADMISSIONS, each=ADMITTED_EACH, shares=shares)
         )
         self._reading = Line(readers, each=each, shares=shares)
-        self._writing = Line(SQLITE_WRITERS if is_sqlite else WRITERS, each=WRITING_EACH)
+        # Whoever ranks only writes: without these turns nobody would rest for them.
+        writers = SQLITE_WRITERS if is_sqlite else WRITERS
+        self._writing = Line(writers, each=WRITING_EACH, shares=shares, rests=False)
         self._reading_much = Line(HEAVY, each=1, shares=shares)
         self._taking_much = Line(LARGE_BODIES, each=1)
         self._checking = Line(1, each=1)

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from backend.pressure import shares
 from backend.pressure.shares import SAVED_S, SHARE, Shares
-from backend.pressure.turns import Line
+from backend.pressure.turns import READING_EACH, Line, Turns
 from backend.pressure.visitors import UNKNOWN
+from backend.store.db import Database
 from tests.loops import looped
 
 
@@ -89,3 +90,28 @@ async def test_who_is_not_known_does_not_rest(monkeypatch: pytest.MonkeyPatch) -
         async with line.turn(person):
             await asyncio.sleep(0.01)
     assert not [one for one in used._even_at if one.startswith(UNKNOWN)]
+
+
+@looped
+async def test_who_reads_much_rests_for_others_who_only_write(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares, "SAVED_S", 0.0)
+    monkeypatch.setattr(shares, "OTHERS_WITHIN_S", 3600.0)
+    monkeypatch.setattr(shares, "SHARE", 1e-5)
+    turns = Turns(database)
+
+    async def read(person: str) -> None:
+        async with turns.reading(person):
+            await asyncio.sleep(0.01)
+
+    async with turns.writing("bob"):
+        pass
+    much = [asyncio.create_task(read("ann")) for _ in range(READING_EACH + 1)]
+    # All that ann may have at once was used, and rests: the last one waits.
+    await asyncio.wait(much, timeout=0.2)
+    assert not much[-1].done()
+    await read("bob")
+    assert not much[-1].done()
+    for one in much:
+        one.cancel()
