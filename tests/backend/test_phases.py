@@ -4,14 +4,17 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 import anyio
 import pytest
 from fastapi.testclient import TestClient
 
+from backend.domain.assignment import MOST_LEASES
 from backend.errors import TooManyTries
 from backend.pressure.passwords import MOST_WAITING, Passwords
+from backend.pressure.turns import REFUSE_AFTER_S
 from backend.routes import CHECKED_IN_LOOP
 from backend.store.db import Database
 from tests.backend.conftest import Service
@@ -311,3 +314,17 @@ def test_a_judgment_that_is_sent_again_is_answered_as_before(
     assert other.status_code == 409
     long = annotator.post(path, json=ranked(lease), headers={"Idempotency-Key": "k" * 201})
     assert long.status_code == 422
+
+
+def test_who_holds_all_they_may_is_refused_late(service: Service) -> None:
+    api = service.client()
+    project = api.post("/projects", json={"name": "P"}).json()["id"]
+    rows = (comparison(number, k=2) for number in range(MOST_LEASES + 1))
+    upload(api, project, "comparisons", *rows)
+    for _ in range(MOST_LEASES):
+        take(api, project)
+    began = monotonic()
+    refused = api.post(f"/projects/{project}/assignments")
+    assert monotonic() - began >= REFUSE_AFTER_S
+    assert refused.status_code == 409
+    assert f"you hold {MOST_LEASES} comparisons" in refused.json()["detail"]

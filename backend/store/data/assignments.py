@@ -124,6 +124,10 @@ def lease(
     return granted
 
 
+class TooManyLeases(Conflict):
+    """The annotator holds as many comparisons of the project as one may."""
+
+
 class Lease(NamedTuple):
     """An assignment as its row is."""
 
@@ -215,7 +219,7 @@ def _granted_again(session: Session, lost: Lease, at: datetime) -> Lease | None:
 
 def _must_be_few(live: Sequence[Lease]) -> None:
     if len(live) >= MOST_LEASES:
-        raise Conflict(
+        raise TooManyLeases(
             f"you hold {len(live)} comparisons of this project; {MOST_LEASES} are allowed at once",
             advice="Rank or skip one of them, or wait until a lease expires: 15 minutes after it "
             "was granted or renewed, 8 hours if it is for work offline.",
