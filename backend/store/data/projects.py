@@ -6,7 +6,7 @@ Comparisons and imports read a project's rules and lock it.
 
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, bindparam, func, select
+from sqlalchemy import ColumnElement, ScalarSelect, bindparam, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from backend.domain.access import Caller
@@ -176,18 +176,22 @@ def _must_be_newest(project: Project, version: int | None) -> None:
 
 
 def _counts(session: Session, project_id: str) -> ProjectCounts:
-    def count(column: InstrumentedAttribute[str], *where: ColumnElement[bool]) -> int:
-        return session.scalar(select(func.count()).where(column == project_id, *where)) or 0
+    def count(column: InstrumentedAttribute[str], *where: ColumnElement[bool]) -> ScalarSelect[int]:
+        return select(func.count()).where(column == project_id, *where).scalar_subquery()
 
-    sums = tallies.of_project(session, project_id)
     is_review = (Judgment.revision == 1, Judgment.review_reason.is_not(None))
+    # One statement sees one state of the database, and PostgreSQL is asked once.
+    counts = select(
+        count(Prompt.project_id).label("prompts"),
+        count(Demonstration.project_id).label("demonstrations"),
+        count(Solution.project_id).label("solutions"),
+        count(Response.project_id).label("responses"),
+        count(Judgment.project_id, *is_review).label("reviews"),
+    )
+    sums = tallies.of_project(session, project_id)
     return ProjectCounts(
-        prompts=count(Prompt.project_id),
-        demonstrations=count(Demonstration.project_id),
-        solutions=count(Solution.project_id),
-        responses=count(Response.project_id),
+        **session.execute(counts).one()._mapping,
         comparisons=sums["comparisons"],
         judgments=sums["judged"],
-        reviews=count(Judgment.project_id, *is_review),
         open_comparisons=sums["comparisons"] - sums["finished"],
     )
