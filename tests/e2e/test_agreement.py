@@ -95,7 +95,10 @@ def test_the_headline_and_the_rows_are_those_of_the_api(
     page.get_by_role("button", name="Show all").press("Enter")
     expect(worst.locator("tbody tr")).to_have_count(len(answer["disputes"]))
     first = answer["disputes"][0]
-    worst.get_by_role("button", name=first["prompt"], exact=True).press("Enter")
+    opens = worst.get_by_role("button", name=first["prompt"], exact=True)
+    # A link among cells, not the browser's own grey button.
+    expect(opens).to_have_css("border-top-style", "none")
+    opens.press("Enter")
     asked = {"comparison_id": first["comparison_id"]}
     (compared,) = workshop.get(f"/projects/{project}/rankings", **asked)["items"]
     opened = worst.locator(".ranked-comparison")

@@ -1,10 +1,12 @@
+interface Choosing<Value extends string> {
+  readonly label: string;
+  readonly value: Value;
+  readonly options: readonly (readonly [Value, string])[];
+  readonly onChange: (value: Value) => void;
+}
+
 /** A choice between a few words. */
-export function Segmented<Value extends string>(props: {
-  label: string;
-  value: Value;
-  options: readonly (readonly [Value, string])[];
-  onChange: (value: Value) => void;
-}) {
+export function Segmented<Value extends string>(props: Choosing<Value>) {
   return (
     <div className="seg" role="group" aria-label={props.label}>
       {props.options.map(([value, text]) => (
@@ -18,5 +20,27 @@ export function Segmented<Value extends string>(props: {
         </button>
       ))}
     </div>
+  );
+}
+
+/** As many words as fit beside a title; more of them are a list. */
+const MOST = 4;
+
+/** A choice between words of which nobody knows how many there are. */
+export function Choice(props: Choosing<string>) {
+  if (props.options.length <= MOST) return <Segmented {...props} />;
+  return (
+    <select
+      className="input"
+      aria-label={props.label}
+      value={props.value}
+      onChange={(event) => props.onChange(event.target.value)}
+    >
+      {props.options.map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
   );
 }

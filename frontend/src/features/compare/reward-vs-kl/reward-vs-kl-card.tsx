@@ -9,7 +9,7 @@ import { curveOf } from "@/charts/live-curves";
 import { RewardVsKl } from "@/charts/reward-vs-kl/reward-vs-kl";
 import type { Path, PathPoint } from "@/charts/reward-vs-kl/path";
 import { KlScale } from "@/components/metrics/kl-scale";
-import { Segmented } from "@/components/segmented";
+import { Choice } from "@/components/segmented";
 import { Failure, Skeleton } from "@/components/states";
 import { CostMeasuredApart, MeasuredApart } from "@/features/compare/measured-apart";
 import { SAME_PROMPT_ID } from "@/features/compare/same-prompt/same-prompt";
@@ -161,7 +161,7 @@ export function RewardVsKlCard(props: Shared) {
         <h3>Reward vs KL</h3>
         <span className="grow" />
         <KlScale isRoot={isRoot} onChange={(kl) => set({ kl })} />
-        <Segmented
+        <Choice
           label="Reward"
           value={chosen.name}
           options={measures.map(({ name, title }) => [name, title] as const)}
