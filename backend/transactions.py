@@ -60,15 +60,17 @@ class Transactions:
     async def make(self, person: str, call: Call) -> Made:
         """A large answer; one at a time is made. Raises TooBusy, and Unavailable."""
         async with self._turns.reading_much(person):
-            return await run_in_threadpool(self._made, call)
+            return await self._make(person, call)
 
     async def make_batch(self, person: str, call: Call) -> Made:
         """The next part of an export, for which others wait that are as long. Raises TooBusy."""
         async with self._turns.exporting(person):
-            return await run_in_threadpool(self._made, call)
+            return await self._make(person, call)
 
-    def _made(self, call: Call) -> Made:
-        return made(self._database, self._reader, call)
+    async def _make(self, person: str, call: Call) -> Made:
+        # What is made here keeps the requests of others waiting.
+        waits = not self._turns.is_alone(person)
+        return await run_in_threadpool(made, self._database, self._reader, call, waits=waits)
 
     async def open_stream(self, person: str, work: Callable[[Session], T]) -> T:
         """The same for a stream that begins: browsers that all come back at once wait here.

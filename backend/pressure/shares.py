@@ -38,8 +38,13 @@ class Shares:
         if self._last is not None and self._last[0] != person:
             self._last_of_another = self._last[1]
         self._last = (person, at)
-        other = self._last_of_another
-        return other is not None and at - other <= OTHERS_WITHIN_S
+        return not self.is_alone(person, at=at)
+
+    def is_alone(self, person: str, *, at: float) -> bool:
+        """Whether nobody else had a turn lately."""
+        last = self._last
+        other = self._last_of_another if last is None or last[0] == person else last[1]
+        return other is None or at - other > OTHERS_WITHIN_S
 
     def _remember(self, person: str, even_at: float, at: float) -> None:
         if even_at > at:

@@ -235,7 +235,7 @@ class Turns:
         readers, each = (
             (SQLITE_READERS, SQLITE_READING_EACH) if is_sqlite else (READERS, READING_EACH)
         )
-        shares = Shares()
+        shares = self._shares = Shares()
         self._admitting = (
             Line(SQLITE_ADMISSIONS, each=1, shares=shares)
             if is_sqlite
@@ -282,6 +282,10 @@ class Turns:
     def exporting(self, person: str) -> AbstractAsyncContextManager[None]:
         """A turn to read one batch of an export."""
         return self._exporting.turn(person)
+
+    def is_alone(self, person: str) -> bool:
+        """Whether nobody else asked lately."""
+        return self._shares.is_alone(_share_of(person), at=time.monotonic())
 
     def waiting(self) -> dict[str, float]:
         """How many requests wait, by kind."""

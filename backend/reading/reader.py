@@ -2,7 +2,8 @@
 
 Python computes in one thread at a time, and a thread that reads many rows or encodes many numbers
 keeps all small requests waiting. So such answers are made in another process, which gives way to
-the API. Until it is ready, and where there is none, they are made in the API.
+the API. Where there is none, they are made in the API; so are those of somebody who is alone with
+the service, until the process is ready.
 """
 
 import logging
@@ -21,6 +22,8 @@ log = logging.getLogger("podium.reading")
 
 # One that failed to start is not tried again for so long.
 START_AGAIN_S = 60.0
+# While others ask, a large answer waits so long for a process that starts.
+READY_WITHIN_S = 10.0
 
 
 class Reader:
@@ -40,15 +43,17 @@ class Reader:
         process = self._process
         return None if process is None else process.pid
 
-    def make(self, call: Call, *, is_large: bool = True) -> Made | None:
+    def make(self, call: Call, *, is_large: bool = True, waits: bool = False) -> Made | None:
         """What the process makes of the call; None: it is not ready, so make it here.
 
-        For a call that is not large no process is started, but one that is ready is asked. Raises
+        For a call that is not large no process is started, but one that is ready is asked. `waits`:
+        for a process that starts, `READY_WITHIN_S` at most. Raises
         what the function raises, and Unavailable if the process was killed meanwhile: what it died
         of, such as too little memory, must not reach the API.
         """
         with self._lock:
-            connection = self._connection(starts=is_large)
+            patience_s = READY_WITHIN_S if waits else 0.0
+            connection = self._connection(starts=is_large, patience_s=patience_s)
             if connection is None:
                 return None
             try:
@@ -80,16 +85,16 @@ class Reader:
                 self._process.kill()
                 self._ended()
 
-    def _connection(self, *, starts: bool) -> socket.socket | None:
+    def _connection(self, *, starts: bool, patience_s: float) -> socket.socket | None:
         """The socket if the process is ready; if there is none, it may be started."""
         if self._process is not None and not self._process.lives():
             self._ended()
+        if self._process is None and starts:
+            self._start()
         if self._process is None:
-            if starts:
-                self._start()
             return None
         connection = self._process.socket
-        if not self._is_ready and select.select([connection], [], [], 0)[0]:
+        if not self._is_ready and select.select([connection], [], [], patience_s)[0]:
             try:
                 wire.receive(connection)
             except EOFError:
@@ -122,9 +127,16 @@ class Reader:
         return code
 
 
-def made(database: Database, reader: Reader | None, call: Call, *, is_large: bool = True) -> Made:
-    """What the call makes: in the process if it is ready, else here."""
-    there = None if reader is None else reader.make(call, is_large=is_large)
+def made(
+    database: Database,
+    reader: Reader | None,
+    call: Call,
+    *,
+    is_large: bool = True,
+    waits: bool = False,
+) -> Made:
+    """What the call makes: in the process if it is ready, or will be (`waits`), else here."""
+    there = None if reader is None else reader.make(call, is_large=is_large, waits=waits)
     if there is not None:
         return there
     with service_errors(), database.read() as session:

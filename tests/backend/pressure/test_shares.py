@@ -30,7 +30,11 @@ def test_what_is_saved_up_is_free_and_the_rest_is_waited_for() -> None:
 
 def test_others_who_asked_long_ago_do_not_count() -> None:
     used = Shares()
+    assert used.is_alone("ann", at=0.0)
     used.rest_s("bob", 0.001, at=0.0)
+    assert used.is_alone("bob", at=0.0)
+    assert not used.is_alone("ann", at=0.1)
+    assert used.is_alone("ann", at=1.0)
     assert used.rest_s("ann", 5.0, at=1.0) == 0.0
 
 

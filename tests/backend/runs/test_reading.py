@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +247,25 @@ def test_a_process_that_had_nothing_to_do_is_started_again(reader: Reader) -> No
     assert reader.make(NOTHING) is None
     wait_until(lambda: is_ready(reader), "another one is ready")
     assert reader.pid != first
+
+
+@pytest.mark.usefixtures("warm_children")
+def test_a_large_answer_waits_for_the_process_where_others_ask(
+    service: Service, seed: Seed, database: Database, tmp_path: Path
+) -> None:
+    """Whoever is alone does not wait; made here, it would keep the requests of others waiting."""
+    run = f"/verdicts?runs={a_run(database, seed)}"
+    settings = Settings(data_dir=tmp_path / "data", database_url=database.url, min_free_gb=0)
+    key = {"Authorization": f"Bearer {service.admin_key}"}
+    for has_others in (False, True):
+        reader = Reader(database.url)
+        app = create_app(settings, reader=reader)
+        if has_others:
+            app.state.turns._shares.note("ann", at=inf)
+        with TestClient(app, base_url="http://localhost/api/v1", headers=key) as client:
+            assert client.get(run).status_code == 200
+            assert reader._is_ready == has_others
+        reader.close()
 
 
 def test_where_no_process_can_be_started_answers_are_made_here(
