@@ -27,11 +27,13 @@ class ServiceError(Exception):
     """Base of all errors a client may see; `detail` says what was found, `advice` what to do.
 
     `retry_after_s` is when the same request may succeed; the answer carries it as `Retry-After`.
+    `rests`: whoever is told so in a turn waits a while for the next one of that kind.
     """
 
     status = 500
     title = "Something went wrong"
     retry_after_s: float | None = None
+    rests = False
 
     def __init__(
         self,

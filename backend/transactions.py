@@ -24,6 +24,8 @@ T = TypeVar("T")
 # Times as long as it took to read what a stream needs before it begins, and seconds at most: where
 # everything takes long, a browser that comes back does not wait for nothing.
 REST_OF_OPENING, LONGEST_REST_S = 4, 0.1
+# A process that reads needs a second or two to start.
+LOOK_AT_START_S = 0.1
 
 
 class Transactions:
@@ -59,18 +61,29 @@ class Transactions:
 
     async def make(self, person: str, call: Call) -> Made:
         """A large answer; one at a time is made. Raises TooBusy, and Unavailable."""
+        await self._let_start(person)
         async with self._turns.reading_much(person):
-            return await self._make(person, call)
+            return await run_in_threadpool(self._made, call)
 
     async def make_batch(self, person: str, call: Call) -> Made:
         """The next part of an export, for which others wait that are as long. Raises TooBusy."""
+        await self._let_start(person)
         async with self._turns.exporting(person):
-            return await self._make(person, call)
+            return await run_in_threadpool(self._made, call)
 
-    async def _make(self, person: str, call: Call) -> Made:
-        # What is made here keeps the requests of others waiting.
-        waits = not self._turns.is_alone(person)
-        return await run_in_threadpool(made, self._database, self._reader, call, waits=waits)
+    async def _let_start(self, person: str) -> None:
+        """Wait for a reading process that starts: what is made here keeps others waiting.
+
+        Whoever is alone keeps nobody waiting, and so does not wait.
+        """
+        reader = self._reader
+        if reader is None or self._turns.is_alone(person):
+            return
+        while await run_in_threadpool(reader.is_starting):
+            await asyncio.sleep(LOOK_AT_START_S)
+
+    def _made(self, call: Call) -> Made:
+        return made(self._database, self._reader, call)
 
     async def open_stream(self, person: str, work: Callable[[Session], T]) -> T:
         """The same for a stream that begins: browsers that all come back at once wait here.

@@ -1,6 +1,5 @@
 """What an annotator does: take a comparison, judge it, skip it, renew or release the lease."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
@@ -11,7 +10,6 @@ from pydantic import AwareDatetime
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
 from backend.phases import Phases
-from backend.pressure.turns import refusing_late
 from backend.routes import api_router
 from backend.schemas.comparisons import (
     AnnotationProgress,
@@ -25,7 +23,6 @@ from backend.schemas.comparisons import (
 )
 from backend.schemas.paging import Id, Listing
 from backend.store.data import assignments, judgments, places, practice
-from backend.store.data.assignments import TooManyLeases
 from backend.store.data.places import FarBehind, Look
 
 router = api_router("assignments", is_audited=False)
@@ -56,32 +53,22 @@ async def take_assignment(
     returned first. With `offline` the lease lasts 8 hours. Whoever holds 20 comparisons of the
     project gets 409.
     """
-    # A program that hoards comparisons asks again at once, and each time takes a turn to write.
-    async with refusing_late(TooManyLeases):
-        lease = partial(_lease, project_id, body or AssignmentBody(), at)
-        taken = await _take(phases, project_id, lease)
-    response.status_code = 204 if taken is None else 201
-    return taken
-
-
-async def _take(
-    phases: Phases,
-    project_id: str,
-    lease: Callable[[Look | None, SessionDep, Caller], AssignmentAnswer | None],
-) -> AssignmentAnswer | None:
+    take = partial(_take, project_id, body or AssignmentBody(), at)
     # Who is far behind is told so by an exception: after the ROLLBACK psycopg forgets what this
     # connection has prepared. That is seldom, as a place is noted next, and to ask before the turn
     # would be a message more for each lease. During an import it is often, as none is noted.
     try:
-        return await phases.write(partial(lease, None))
+        taken = await phases.write(partial(take, None))
     except FarBehind:
         own = phases.caller.id
         # A small read, which waits for no chart: during an import each of their leases looks.
         seen = await phases.read(lambda session: places.look(session, project_id, own))
-        return await phases.write(partial(lease, seen))
+        taken = await phases.write(partial(take, seen))
+    response.status_code = 204 if taken is None else 201
+    return taken
 
 
-def _lease(
+def _take(
     project_id: str,
     body: AssignmentBody,
     at: datetime,

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
 
-from backend.errors import TooBusy
+from backend.errors import ServiceError, TooBusy
 from backend.pressure.shares import Shares
 from backend.pressure.visitors import UNKNOWN
 from backend.store.db import ADMISSIONS, EXPORTS, HEAVY, OPENINGS, READERS, WRITERS, Database
@@ -65,7 +65,8 @@ class Line:
     more than `most_waiting` wait, the newest request of the person with the most is refused.
 
     With `shares`, a person who took much rests before the next turn; others have the place
-    meanwhile. Where nobody `rests`, these turns only make others rest who share with their holders.
+    meanwhile. Without `rests` nobody does: these turns only count as somebody else's asking. In any
+    line a person rests after a refusal that says so.
     """
 
     def __init__(
@@ -107,11 +108,14 @@ class Line:
                 advice="Try again in a moment, with fewer requests at once (API: after the time in "
                 "Retry-After).",
             )
-        began = time.monotonic()
+        began, refused_s = time.monotonic(), 0.0
         try:
             yield
+        except ServiceError as error:
+            refused_s = self._refuse_after_s if error.rests else 0.0
+            raise
         finally:
-            self._give_back(share, self._rest_s(share, began))
+            self._give_back(share, max(refused_s, self._rest_s(share, began)))
 
     def _rest_s(self, share: str, began: float) -> float:
         """How long the holder of this turn, which ends now, rests; who is not known never does."""

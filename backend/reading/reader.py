@@ -2,8 +2,8 @@
 
 Python computes in one thread at a time, and a thread that reads many rows or encodes many numbers
 keeps all small requests waiting. So such answers are made in another process, which gives way to
-the API. Where there is none, they are made in the API; so are those of somebody who is alone with
-the service, until the process is ready.
+the API. Until it is ready, and where there is none, they are made in the API; while others ask, an
+answer first waits a while for a process that starts.
 """
 
 import logging
@@ -22,7 +22,7 @@ log = logging.getLogger("podium.reading")
 
 # One that failed to start is not tried again for so long.
 START_AGAIN_S = 60.0
-# While others ask, a large answer waits so long for a process that starts.
+# After its start a process is waited for so long at most.
 READY_WITHIN_S = 10.0
 
 
@@ -36,6 +36,7 @@ class Reader:
         self._is_ready = False
         self._is_closed = False
         self._not_before = 0.0
+        self._started_at = 0.0
 
     @property
     def pid(self) -> int | None:
@@ -43,17 +44,27 @@ class Reader:
         process = self._process
         return None if process is None else process.pid
 
-    def make(self, call: Call, *, is_large: bool = True, waits: bool = False) -> Made | None:
+    def is_starting(self) -> bool:
+        """Whether a process will be ready soon; if there is none, one is started."""
+        if not self._lock.acquire(blocking=False):
+            # Somebody asks it, or looks just now, as this does.
+            return not self._is_ready
+        try:
+            is_ready = self._connection(starts=True) is not None
+            is_late = time.monotonic() > self._started_at + READY_WITHIN_S
+            return self._process is not None and not is_ready and not is_late
+        finally:
+            self._lock.release()
+
+    def make(self, call: Call, *, is_large: bool = True) -> Made | None:
         """What the process makes of the call; None: it is not ready, so make it here.
 
-        For a call that is not large no process is started, but one that is ready is asked. `waits`:
-        for a process that starts, `READY_WITHIN_S` at most. Raises
+        For a call that is not large no process is started, but one that is ready is asked. Raises
         what the function raises, and Unavailable if the process was killed meanwhile: what it died
         of, such as too little memory, must not reach the API.
         """
         with self._lock:
-            patience_s = READY_WITHIN_S if waits else 0.0
-            connection = self._connection(starts=is_large, patience_s=patience_s)
+            connection = self._connection(starts=is_large)
             if connection is None:
                 return None
             try:
@@ -85,7 +96,7 @@ class Reader:
                 self._process.kill()
                 self._ended()
 
-    def _connection(self, *, starts: bool, patience_s: float) -> socket.socket | None:
+    def _connection(self, *, starts: bool) -> socket.socket | None:
         """The socket if the process is ready; if there is none, it may be started."""
         if self._process is not None and not self._process.lives():
             self._ended()
@@ -94,7 +105,7 @@ class Reader:
         if self._process is None:
             return None
         connection = self._process.socket
-        if not self._is_ready and select.select([connection], [], [], patience_s)[0]:
+        if not self._is_ready and _has_said_something(connection):
             try:
                 wire.receive(connection)
             except EOFError:
@@ -108,6 +119,7 @@ class Reader:
             return
         try:
             self._process = ChildProcess("backend.ops.reading")
+            self._started_at = time.monotonic()
             wire.send(self._process.socket, {"database_url": self._database_url})
         except OSError as error:
             # As where memory or processes have run out: answers are made in the API.
@@ -127,16 +139,16 @@ class Reader:
         return code
 
 
-def made(
-    database: Database,
-    reader: Reader | None,
-    call: Call,
-    *,
-    is_large: bool = True,
-    waits: bool = False,
-) -> Made:
-    """What the call makes: in the process if it is ready, or will be (`waits`), else here."""
-    there = None if reader is None else reader.make(call, is_large=is_large, waits=waits)
+def _has_said_something(connection: socket.socket) -> bool:
+    # `select` knows no file descriptor above 1,023, and each client has one.
+    ready = select.poll()
+    ready.register(connection, select.POLLIN)
+    return bool(ready.poll(0))
+
+
+def made(database: Database, reader: Reader | None, call: Call, *, is_large: bool = True) -> Made:
+    """What the call makes: in the process if it is ready, else here."""
+    there = None if reader is None else reader.make(call, is_large=is_large)
     if there is not None:
         return there
     with service_errors(), database.read() as session:

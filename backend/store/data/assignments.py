@@ -125,7 +125,12 @@ def lease(
 
 
 class TooManyLeases(Conflict):
-    """The annotator holds as many comparisons of the project as one may."""
+    """The annotator holds as many comparisons of the project as one may.
+
+    A program that hoards them asks again at once, and each time takes a turn to write.
+    """
+
+    rests = True
 
 
 class Lease(NamedTuple):

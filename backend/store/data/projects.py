@@ -180,7 +180,7 @@ def _counts(session: Session, project_id: str) -> ProjectCounts:
         return select(func.count()).where(column == project_id, *where).scalar_subquery()
 
     is_review = (Judgment.revision == 1, Judgment.review_reason.is_not(None))
-    # One statement sees one state of the database, and PostgreSQL is asked once.
+    # These five in one statement: they see one state of the database, and PostgreSQL is asked once.
     counts = select(
         count(Prompt.project_id).label("prompts"),
         count(Demonstration.project_id).label("demonstrations"),

@@ -113,9 +113,11 @@ async def test_who_reads_much_rests_for_others_who_only_write(
         pass
     much = [asyncio.create_task(read("ann")) for _ in range(READING_EACH + 1)]
     # All that ann may have at once was used, and rests: the last one waits.
-    await asyncio.wait(much, timeout=0.2)
-    assert not much[-1].done()
+    first, *_, last = much
+    await first
+    await asyncio.wait([last], timeout=0.2)
     await read("bob")
-    assert not much[-1].done()
+    assert not last.done()
     for one in much:
         one.cancel()
+    await asyncio.gather(*much, return_exceptions=True)
