@@ -165,8 +165,10 @@ def test_fifty_live_runs(workshop: Workshop, open_page: OpenPage) -> None:  # no
             live.wait_for_timeout(200)
         for name, page in pages.items():
             long[name] += page.evaluate(_TAKE_LONG)
-        counted = """() => Number(/: (\\d+) points/.exec(
-          document.querySelector('section[aria-label="loss"] .plot').ariaLabel)[1])"""
+        counted = """() => Number(
+          /([\\d,]+) (values|points)/
+            .exec(document.querySelector('section[aria-label="loss"] .plot').ariaLabel)?.[1]
+            .replaceAll(",", ""))"""
         wait_until(lambda: live.evaluate(counted) == STEPS, "the run's points are all there")
         assert zoomed.get_by_role("button", name="Zoom 50 – 250").is_visible()
         zoomed.get_by_role("button", name="Zoom 50 – 250").click()
