@@ -4,9 +4,17 @@ import { defineConfig } from "vitest/config";
 // `npm run dev` proxies to a running `podium up`; the built files are served by the API itself.
 const api = process.env["PODIUM_URL"] ?? "http://127.0.0.1:8000";
 
+const fileOf = (path: string) => new URL(path, import.meta.url).pathname;
+
 export default defineConfig({
   plugins: [react()],
-  resolve: { alias: { "@": new URL("./src", import.meta.url).pathname } },
+  resolve: {
+    alias: {
+      "@": fileOf("./src"),
+      // For `@vitest-environment window` in tests.
+      "vitest-environment-window": fileOf("./testing/window.ts"),
+    },
+  },
   server: { proxy: { "/api": { target: api, changeOrigin: true } } },
   build: {
     target: "es2022",
@@ -14,5 +22,14 @@ export default defineConfig({
     // The content security policy allows fonts from data: URLs, but files cache better.
     assetsInlineLimit: 0,
   },
-  test: { include: ["src/**/*.test.{ts,tsx}"], environment: "node", testTimeout: 60_000 },
+  test: {
+    include: ["{src,testing}/**/*.test.{ts,tsx}"],
+    testTimeout: 60_000,
+    // Files share a process; `afresh.ts` keeps them apart.
+    isolate: false,
+    setupFiles: "testing/afresh.ts",
+    server: {
+      deps: { inline: [/\/node_modules\/(@tanstack|fake-indexeddb|uplot|react-router)\//] },
+    },
+  },
 });

@@ -1,4 +1,4 @@
-// @vitest-environment jsdom
+// @vitest-environment window
 import {
   keepPreviousData,
   QueryClient,

@@ -1,4 +1,4 @@
-// @vitest-environment jsdom
+// @vitest-environment window
 import { useLayoutEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { createMemoryRouter, Link, RouterProvider } from "react-router";

@@ -1,4 +1,4 @@
-// @vitest-environment jsdom
+// @vitest-environment window
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, it } from "vitest";
 

@@ -1,4 +1,4 @@
-// @vitest-environment jsdom
+// @vitest-environment window
 import { createRoot } from "react-dom/client";
 import { expect, it, vi } from "vitest";
 

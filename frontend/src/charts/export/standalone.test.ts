@@ -1,4 +1,4 @@
-// @vitest-environment jsdom
+// @vitest-environment window
 import { afterEach, describe, expect, it, vi } from "vitest";
 
 import { standaloneOf } from "./standalone";

@@ -1,4 +1,4 @@
-// @vitest-environment jsdom
+// @vitest-environment window
 /** Whatever another parser of CommonMark finds in a text stands on the card, in order. */
 import { Parser } from "commonmark";
 import { act } from "react";

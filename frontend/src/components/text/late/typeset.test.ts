@@ -1,4 +1,4 @@
-// @vitest-environment jsdom
+// @vitest-environment window
 /** A formula is typeset only if all of it can be read there. */
 import { readFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-// @vitest-environment jsdom
+// @vitest-environment window
 /** What somebody presses as soon as a comparison is drawn, before anything else has run. */
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createRoot } from "react-dom/client";

@@ -1,4 +1,4 @@
-// @vitest-environment jsdom
+// @vitest-environment window
 /** Leases over time: a server that ends each after fifteen minutes, and somebody who is there or not. */
 import { act } from "react";
 import { createRoot, type Root } from "react-dom/client";

@@ -1,0 +1,2 @@
+/** A module that keeps something. */
+export const kept: string[] = [];
