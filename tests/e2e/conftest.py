@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import (
     Browser,
-    BrowserContext,
     ConsoleMessage,
     Page,
     StorageState,
@@ -25,6 +24,7 @@ from playwright.sync_api import (
 from playwright.sync_api import Error as PlaywrightError
 
 from tests import processes
+from tests.e2e.windows import PATIENCE_MS, Look, Windows, open_window
 from tests.e2e.workshop import Workshop
 from tests.worker.floor import write_model
 
@@ -47,8 +47,6 @@ TRAINER = "python -m worker.process.fake_trainer --steps 60 --step-s 0.1 --check
 
 OpenPage = Callable[..., Page]
 
-# Milliseconds; on a busy machine a page may take long to draw what it was told.
-PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -121,16 +119,6 @@ def zone_at_noon() -> str:
     return f"Etc/GMT{-hours:+d}" if hours else "Etc/GMT"
 
 
-def open_window(browser: Browser, **options: Any) -> BrowserContext:
-    """A window with cookies of its own that waits long for a busy machine.
-
-    It asks for no motion: no test looks at any, and a pulse is painted sixty times a second.
-    """
-    context = browser.new_context(**{"reduced_motion": "reduce"} | options)
-    context.set_default_timeout(PATIENCE_MS)
-    return context
-
-
 @pytest.fixture(scope="session")
 def signed_in(browser: Browser, workshop: Workshop) -> StorageState:
     """The cookies of an administrator who came by the sign-in link."""
@@ -143,10 +131,18 @@ def signed_in(browser: Browser, workshop: Workshop) -> StorageState:
     return state
 
 
+@pytest.fixture(scope="session")
+def windows(browser: Browser, workshop: Workshop, signed_in: StorageState) -> Windows:
+    """Windows of the administrator, used by one test after the other."""
+    return Windows(browser, workshop.url, signed_in)
+
+
 @pytest.fixture
-def open_page(browser: Browser, workshop: Workshop, signed_in: StorageState) -> Iterator[OpenPage]:
-    """Opens an address in a fresh signed-in window; its theme, size and touch may be given."""
-    contexts = []
+def open_page(windows: Windows) -> Iterator[OpenPage]:
+    """Opens an address in a signed-in window as if it were new; a look of it may be given.
+
+    Each page that a test opens so has a window of its own.
+    """
     pages: list[Page] = []
     complaints: list[str] = []
     forgotten: list[str] = []
@@ -155,24 +151,8 @@ def open_page(browser: Browser, workshop: Workshop, signed_in: StorageState) -> 
         if message.type in ("error", "warning"):
             complaints.append(message.text)
 
-    def open_one(
-        path: str,
-        *,
-        theme: str = "light",
-        width: int = 1440,
-        height: int = 900,
-        has_touch: bool = False,
-    ) -> Page:
-        context = open_window(
-            browser,
-            storage_state=signed_in,
-            viewport={"width": width, "height": height},
-            has_touch=has_touch,
-            color_scheme="dark" if theme == "dark" else "light",
-            base_url=workshop.url,
-        )
-        contexts.append(context)
-        page = context.new_page()
+    def open_one(path: str, **look: Any) -> Page:
+        page = windows.open(Look(**look))
         pages.append(page)
         page.on("console", complain)
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -183,8 +163,7 @@ def open_page(browser: Browser, workshop: Workshop, signed_in: StorageState) -> 
     open_one.complaints = complaints  # type: ignore[attr-defined]
     open_one.forgotten = forgotten  # type: ignore[attr-defined]
     yield open_one
-    for context in contexts:
-        context.close()
+    windows.give_back()
     assert [text for text in complaints if not any(re.search(one, text) for one in forgotten)] == []
 
 

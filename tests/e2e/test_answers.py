@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from backend.domain.assignment import RELEASED
-from tests.e2e.conftest import open_window
 from tests.e2e.journey import PASSWORD, STEPS, Journey, new_person, shortest
 from tests.e2e.late_answers import TWO_FRAMES
 from tests.e2e.test_rank import HELD, wait_for_held, wait_for_judgments
+from tests.e2e.windows import open_window
 from tests.e2e.workshop import Workshop
 from tests.processes import wait_until
 

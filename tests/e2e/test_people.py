@@ -5,9 +5,10 @@ import json
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import OpenPage, open_window, zone_at_noon
+from tests.e2e.conftest import OpenPage, zone_at_noon
 from tests.e2e.test_pages import barriers
 from tests.e2e.test_rank import judgments, wait_for_held
+from tests.e2e.windows import open_window
 from tests.e2e.workshop import RESPONSES, Workshop
 from tests.processes import wait_until
 

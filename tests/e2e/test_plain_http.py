@@ -7,8 +7,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Response, expect
 
-from tests.e2e.conftest import INSECURE_HOST, open_window
+from tests.e2e.conftest import INSECURE_HOST
 from tests.e2e.journey import Journey, new_person
+from tests.e2e.windows import open_window
 from tests.e2e.workshop import Workshop
 from tests.processes import wait_until
 

@@ -21,7 +21,7 @@ from tests.backend.test_access import plant as furnish
 from tests.backend.test_assignments import ranked, take
 from tests.backend.test_blindness import fill, plant
 from tests.backend.test_loop import upload
-from tests.e2e.conftest import open_window
+from tests.e2e.windows import open_window
 from tests.served import Server
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

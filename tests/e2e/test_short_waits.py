@@ -9,9 +9,10 @@ from statistics import median, quantiles
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import open_window, zone_at_noon
+from tests.e2e.conftest import zone_at_noon
 from tests.e2e.test_people import come_in
 from tests.e2e.test_rank import shown, wait_for_held
+from tests.e2e.windows import open_window
 from tests.e2e.workshop import PROMPT, RESPONSES, Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

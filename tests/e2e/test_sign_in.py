@@ -5,8 +5,8 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Browser, Page, Route, StorageState, expect
 
-from tests.e2e.conftest import open_window
 from tests.e2e.late_answers import TWO_FRAMES
+from tests.e2e.windows import open_window
 from tests.e2e.workshop import Workshop
 from tests.processes import wait_until
 

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.e2e.conftest import open_window
 from tests.e2e.journey import new_person
 from tests.e2e.test_rank import shown
+from tests.e2e.windows import open_window
 from tests.e2e.workshop import Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
