@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from backend.domain.assignment import RELEASED
-from tests.e2e.journey import PASSWORD, STEPS, Journey, new_person, shortest
+from tests.e2e.journey import PASSWORD, STEPS, Journey, Person, new_person, shortest
 from tests.e2e.late_answers import TWO_FRAMES
 from tests.e2e.test_rank import HELD, wait_for_held, wait_for_judgments
 from tests.e2e.windows import open_window
@@ -33,11 +33,18 @@ def context(browser: Browser, workshop: Workshop) -> Iterator[BrowserContext]:
     context.close()
 
 
+@pytest.fixture(scope="module")
+def people(workshop: Workshop) -> tuple[Person, Person]:
+    """Ada and Bob, who join the project of each journey and no other."""
+    return new_person(workshop, "Ada"), new_person(workshop, "Bob")
+
+
 @pytest.fixture
-def new_journey(workshop: Workshop, context: BrowserContext) -> NewJourney:
+def new_journey(
+    workshop: Workshop, context: BrowserContext, people: tuple[Person, Person]
+) -> NewJourney:
     """A journey of Ada and Bob in a project of its own."""
-    ada, bob = (new_person(workshop, context, name) for name in ("Ada", "Bob"))
-    return lambda name: Journey(workshop, context, name, ada, bob)
+    return lambda name: Journey(workshop, context, name, *people)
 
 
 def test_on_the_shortest_paths_every_judgment_arrives_once(new_journey: NewJourney) -> None:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Response, expect
 
 from tests.e2e.conftest import INSECURE_HOST
-from tests.e2e.journey import Journey, new_person
+from tests.e2e.journey import PASSWORD, Journey, Person, new_person
 from tests.e2e.windows import open_window
 from tests.e2e.workshop import Workshop
 from tests.processes import wait_until
@@ -17,6 +17,12 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 # What takes the place of Web Locks is at work wherever a page or a tab begins or ends.
 PATHS = (("kill",), ("offline", "kill"), ("signed out", "reload"), ("second tab", "kill"))
+_SIGN_IN = """async (body) => {
+  const headers = { "Content-Type": "application/json" };
+  const asked = { method: "POST", headers, body: JSON.stringify(body) };
+  const answer = await fetch("/api/v1/session", asked);
+  if (!answer.ok) throw new Error(await answer.text());
+}"""
 WHERE = "[isSecureContext, 'locks' in navigator, location.hostname]"
 
 
@@ -36,10 +42,21 @@ def context(browser: Browser, plain: Workshop) -> Iterator[BrowserContext]:
     context.close()
 
 
+def sign_in(context: BrowserContext, person: Person) -> None:
+    """Here, too, a browser keeps the cookie that it is given."""
+    page = context.new_page()
+    page.goto("/sign-in")
+    page.evaluate(_SIGN_IN, {"email": person.email, "password": PASSWORD})
+    (cookie,) = context.cookies()
+    assert (cookie["domain"], cookie["name"]) == (INSECURE_HOST, person.cookie["name"])
+    page.close()
+
+
 def test_who_closes_the_page_and_comes_back_has_lost_nothing_and_sent_nothing_twice(
     plain: Workshop, context: BrowserContext
 ) -> None:
-    ada, bob = (new_person(plain, context, name) for name in ("Ada", "Bob"))
+    ada, bob = (new_person(plain, name) for name in ("Ada", "Bob"))
+    sign_in(context, ada)
     for steps in PATHS:
         journey = Journey(plain, context, f"Plain: {', '.join(steps)}", ada, bob)
         assert journey.page.evaluate(WHERE) == [False, False, INSECURE_HOST]
@@ -53,7 +70,7 @@ def test_who_closes_the_page_and_comes_back_has_lost_nothing_and_sent_nothing_tw
 def test_of_two_tabs_one_at_a_time_sends_what_has_waited(
     plain: Workshop, context: BrowserContext
 ) -> None:
-    ada, bob = (new_person(plain, context, name) for name in ("Ada", "Bob"))
+    ada, bob = (new_person(plain, name) for name in ("Ada", "Bob"))
     journey = Journey(plain, context, "Plain: two tabs", ada, bob)
     journey._second_tab()
     tabs = context.pages

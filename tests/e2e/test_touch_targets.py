@@ -39,7 +39,7 @@ def test_whatever_an_annotator_touches_on_a_phone_is_as_large_as_a_finger(
     workshop.comparisons(project, 1)
     size = {"width": 390, "height": 844}
     context = open_window(browser, base_url=workshop.url, viewport=size, has_touch=True)
-    ada = new_person(workshop, context, "Ada")
+    ada = new_person(workshop, "Ada")
     ada.join(workshop, project)
     context.add_cookies([ada.cookie])
     page = context.new_page()
