@@ -1,4 +1,4 @@
-// @vitest-environment jsdom
+// @vitest-environment window
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, expect, it, vi } from "vitest";
