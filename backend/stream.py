@@ -144,16 +144,19 @@ class Streams:
         reached, and its pings are events.
         """
         at, resets = _begin(heads, last_id, from_now, after or {})
-        told = [] if after is None else [("position", dict(at))]
+        first: list[tuple[str, Mapping[str, object]]] = [("reset", data) for data in resets]
+        if after is not None:
+            first.insert(0, ("position", dict(at)))
         ends_at = time.monotonic() + LIFETIME_S
         ping = PING if after is None else _HEARD_PING
         subscription = _Subscription(frozenset(at), permission, ends_at, ping)
-        return self._events(subscription, at, [*told, *(("reset", data) for data in resets)])
+        return self._events(subscription, at, heads, first)
 
     async def _events(
         self,
         subscription: _Subscription,
         at: dict[str, int],
+        heads: Mapping[str, int],
         first: Sequence[tuple[str, Mapping[str, object]]],
     ) -> AsyncGenerator[bytes, None]:
         yield f"retry: {RETRY_MS}\nid: {id_of(at)}\n\n".encode()
@@ -162,15 +165,17 @@ class Streams:
         self._subscriptions.add(subscription)
         if subscription.permission is not None:
             subscription.permission.on_end = partial(subscription.offer, None)
+        for run_id in at:
+            self._fanned.setdefault(run_id, heads[run_id])
         self._ensure_poller()
         try:
             while not self._is_over(subscription):
+                # No await between these two lines: all that is newer is queued from now on. A run
+                # that writes all the time would never be caught up with to its end.
+                goals = {run_id: self._fanned[run_id] for run_id in at}
                 subscription.start_over()
-                async for chunk in self._catch_up(subscription, at):
+                async for chunk in self._catch_up(subscription, at, goals):
                     yield chunk
-                # No await between the last read and this line: what is newer comes from the poller.
-                for run_id, seq in at.items():
-                    self._fanned.setdefault(run_id, seq)
                 async for chunk in self._live(subscription, at):
                     yield chunk
         finally:
@@ -188,11 +193,11 @@ class Streams:
             self._fanned.pop(run_id, None)
 
     async def _catch_up(
-        self, subscription: _Subscription, at: dict[str, int]
+        self, subscription: _Subscription, at: dict[str, int], goals: Mapping[str, int]
     ) -> AsyncIterator[bytes]:
-        for run_id in at:
+        for run_id, goal in goals.items():
             is_long = False
-            while True:
+            while at[run_id] < goal:
                 page = await self._caught_up(run_id, at, is_long=is_long)
                 if not page.body or not await subscription.may_send() or self._is_closed:
                     break
@@ -254,6 +259,8 @@ class Streams:
         """
         read = partial(self._older, run_id, dict(at), is_long=is_long)
         async with self._catch_up_turn:
+            if self._is_closed:
+                return Made({"at": at, "is_through": True}, b"")
             began = time.monotonic()
             page = await anyio.to_thread.run_sync(read, limiter=self._catch_ups)
             await asyncio.sleep(REST * (time.monotonic() - began) if page.body else 0)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ from backend.api.stream import MOST_STREAMS
 from backend.domain.operations import OPERATIONS, Of
 from backend.pressure.open_streams import PING_S
 from backend.pressure.permissions import FRESH_S
+from backend.reading.calls import Made
 from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import Role
 from backend.store.db import MOST_CONNECTIONS, Database
@@ -403,3 +404,83 @@ def test_a_reader_that_falls_behind_catches_up_from_the_store(
         return [json.loads(line.removeprefix("data: "))["seq"] for line in lines]
 
     assert in_a_loop(read_slowly()) == list(range(1, 122))
+
+
+class Counted(Streams):
+    """Streams that count what is read to catch up; `written` is called after each read."""
+
+    n_read = 0
+
+    def __init__(self, database: Database, written: Callable[[int], None] = lambda _: None) -> None:
+        super().__init__(database)
+        self._written = written
+
+    def _older(self, run_id: str, at: dict[str, int], *, is_long: bool) -> Made:
+        """As ever."""
+        self.n_read += 1
+        page = super()._older(run_id, at, is_long=is_long)
+        self._written(self.n_read)
+        return page
+
+
+def test_a_stream_of_a_run_that_never_rests_catches_up_once(database: Database, seed: Seed) -> None:
+    """What is written while it reads waits for it; read as well, it would never come to an end."""
+    run_id = a_run(database, seed)
+    write(database, run_id, range(5))
+
+    async def read() -> list[int]:
+        streams = Counted(database, lambda n: write(database, run_id, range(4 + n, 5 + n)))
+        chunks, text = streams.follow(heads(database, run_id)), b""
+        async with asyncio.timeout(PATIENCE_S):
+            while text.count(b"event: metric") < 6:
+                text += await anext(chunks)
+        await chunks.aclose()
+        streams.close()
+        assert streams.n_read == 1
+        lines = [line for line in text.decode().splitlines() if line.startswith("data: ")]
+        return [json.loads(line.removeprefix("data: "))["seq"] for line in lines]
+
+    assert in_a_loop(read()) == list(range(1, 8))
+
+
+def test_a_stream_that_has_missed_nothing_reads_nothing(database: Database, seed: Seed) -> None:
+    run_id = a_run(database, seed)
+
+    async def read() -> bytes:
+        streams = Counted(database)
+        chunks = streams.follow(heads(database, run_id), from_now=True)
+        text = await anext(chunks)
+        following = asyncio.ensure_future(anext(chunks))
+        await asyncio.sleep(0)
+        await asyncio.to_thread(write, database, run_id, range(1))
+        async with asyncio.timeout(PATIENCE_S):
+            text += await following
+        await chunks.aclose()
+        streams.close()
+        assert streams.n_read == 0
+        return text
+
+    assert in_a_loop(read()).count(b"event: metric") == 1
+
+
+def test_streams_that_wait_to_catch_up_end_with_the_server(database: Database, seed: Seed) -> None:
+    run_id = a_run(database, seed)
+
+    async def end() -> int:
+        streams = Counted(database)
+
+        async def follow() -> None:
+            async for _ in streams.follow(heads(database, run_id)):
+                pass
+
+        await streams._catch_up_turn.acquire()
+        following = [asyncio.create_task(follow()) for _ in range(3)]
+        while streams._catch_up_turn.statistics().tasks_waiting < len(following):
+            await asyncio.sleep(0.01)
+        streams.close()
+        streams._catch_up_turn.release()
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.gather(*following)
+        return streams.n_read
+
+    assert in_a_loop(end()) == 0
