@@ -5,13 +5,16 @@ buckets it has. `backend.store.metrics.curves` asks how wide they are and fills 
 """
 
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import add, lt
 
 # A value is told to this part of the range that all values of the answer have.
 LEVELS = 8192
+# Of numbers with all their digits.
+_LEAST = sys.float_info.min
 
 
 @dataclass(slots=True)
@@ -84,14 +87,20 @@ class Columns:
         """The mean of each bucket's finite values."""
         if self.total is self.last:
             return self.last
+        rows = zip(self.total, self.n_values, self.min, self.max, strict=True)
         return [
-            None if total is None or not n else total / n
-            for total, n in zip(self.total, self.n_values, strict=True)
+            None if total is None or low is None or high is None else _within(total / n, low, high)
+            for total, n, low, high in rows
         ]
 
     def n_nan(self) -> list[int]:
         """How many points of each bucket have no finite value."""
         return [n - found for n, found in zip(self.n, self.n_values, strict=True)]
+
+
+def _within(mean: float, low: float, high: float) -> float:
+    """The mean, which the rounding of its sum may put beside values that are all the same."""
+    return low if mean < low else high if mean > high else mean
 
 
 def _both(join: Callable[[float, float], float], a: float | None, b: float | None) -> float | None:
@@ -138,13 +147,20 @@ class Scale:
 EXACT = Scale(0.0, 1.0)
 
 
-def scale_of(low: float | None, high: float | None) -> Scale:
-    """The scale with which values of this range are told to a part in LEVELS.
+def scale_of(values: Iterable[float | None]) -> Scale:
+    """The scale with which these are told to a part in LEVELS of their range, and 0 as it is.
 
     EXACT where the range has no such part: a single value, or one too wide or narrow for floats.
     """
-    if low is None or high is None:
+    known = [value for value in values if value is not None]
+    if not known:
         return EXACT
+    low, high = min(known), max(known)
     unit = (high - low) / LEVELS
-    is_usable = math.isfinite(unit) and low + unit > low and high - unit < high
-    return Scale(low, unit) if is_usable else EXACT
+    if not (_LEAST <= unit < math.inf and low + unit > low and high - unit < high):
+        return EXACT
+    if low < 0 < high:
+        # It begins a whole number of units below 0, at most one below the least value.
+        unit = (high - low) / (LEVELS - 1)
+        low = -math.ceil(-low / unit) * unit
+    return Scale(low, unit)

@@ -5,10 +5,9 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 from typing import NamedTuple
 
-from backend.domain.seeds.estimates import FEWEST_FOR_INTERVAL, FEWEST_FOR_IQM, summarised
+from backend.domain.seeds.estimates import FEWEST_FOR_INTERVAL, FEWEST_FOR_IQM, centre, summarised
 
 _NONE = (None, None, None)
 
@@ -101,7 +100,7 @@ def _bucketed(curve: SeedCurve, width: float) -> dict[int, _Bucket]:
 
 def _bucket(points: Sequence[tuple[Point, int]]) -> _Bucket:
     finite = [y for (_, y), _ in points if y is not None]
-    value = fmean(finite) if finite else None
+    value = centre(finite, is_iqm=False) if finite else None
     return _Bucket(max(x for (x, _), _ in points), value, sum(n for _, n in points))
 
 

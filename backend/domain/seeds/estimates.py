@@ -75,7 +75,9 @@ def summarised(values: Sequence[float], *, is_iqm: bool | None = None) -> Summar
 
 def centre(values: Sequence[float], *, is_iqm: bool) -> float:
     """The IQM or the mean. Raises ValueError for none."""
-    return interquartile_mean(values) if is_iqm else fmean(values)
+    found = interquartile_mean(values) if is_iqm else fmean(values)
+    # Of values that are all the same, rounding may give one beside them.
+    return min(max(found, min(values)), max(values))
 
 
 def interquartile_mean(values: Sequence[float]) -> float:

@@ -51,7 +51,8 @@ class MetricsAccepted(ApiAnswer):
 class SeriesValues(ApiAnswer):
     """Columns of a curve's buckets as numbers: value = low + unit x number, null = no value.
 
-    Numbers are whole, from 0 to 8192, or with `exact` the values themselves (low 0, unit 1).
+    Numbers are whole, from 0 to 8192, and that of a 0 gives 0. They are the values themselves (low
+    0, unit 1) with `exact` and where all values are the same.
     """
 
     low: float

@@ -136,25 +136,31 @@ class SeedGroups(ApiAnswer):
     )
 
 
-class BandValues(ApiAnswer):
-    """Columns of a band as numbers: value = low + unit x number, null = no value.
+class PackedValues(ApiAnswer):
+    """A column of values as numbers: value = low + unit x number, null = no value.
 
-    Numbers are whole, from 0 to 8192, or with `exact` the values themselves (low 0, unit 1). The
-    95 % interval is from `lower` to `upper`.
+    Numbers are whole, from 0 to 8192, and that of a 0 gives 0. They are the values themselves (low
+    0, unit 1) with `exact` and where all values are the same.
     """
 
     low: float
     unit: float
-    value: list[float | None]
-    lower: list[float | None]
-    upper: list[float | None]
+    numbers: list[float | None]
+
+
+class BandValues(ApiAnswer):
+    """The columns of a band; the 95 % interval is from `lower` to `upper`."""
+
+    value: PackedValues
+    lower: PackedValues
+    upper: PackedValues
 
 
 class GroupCurve(ApiAnswer):
     """What the seeds of a group say of a metric together, by bucket: columns of equal length.
 
-    Buckets have `n` runs, interpolated ones among them; the columns of `y` are null where these are
-    fewer than three. `n_nan` values in a bucket are not finite: no mean counts them.
+    Buckets have `n` runs, interpolated ones among them; the columns of `y` have null where these
+    are fewer than three. `n_nan` values in a bucket are not finite: no mean counts them.
     """
 
     group: int

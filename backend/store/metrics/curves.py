@@ -9,6 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
@@ -444,9 +445,7 @@ def _bucketed(rows: Iterable[Any], width: int, origin: float) -> Columns:
 
 
 def _series(curve: _Curve, columns: Columns, *, exact: bool) -> Series:
-    lows = [value for value in columns.min if value is not None]
-    highs = [value for value in columns.max if value is not None]
-    scale = EXACT if exact or not lows else scale_of(min(lows), max(highs))
+    scale = EXACT if exact else scale_of(chain(columns.min, columns.max))
     mean = columns.mean()
     # The columns of points are one and the same.
     told = {id(one): scale.numbers(one) for one in (columns.min, columns.max, mean, columns.last)}

@@ -16,7 +16,7 @@ from backend.domain.seeds.draws import counted
 from backend.domain.seeds.estimates import FEWEST_FOR_IQM
 from backend.domain.seeds.shares import is_share
 from backend.schemas.metrics.curves import Series
-from backend.schemas.metrics.seeds import BandValues, GroupCurve, GroupCurves
+from backend.schemas.metrics.seeds import BandValues, GroupCurve, GroupCurves, PackedValues
 from backend.store.metrics import curves, draws
 from backend.store.metrics.curves import Window
 from backend.store.metrics.seed_groups import configs_of, metrics_of
@@ -37,7 +37,7 @@ def read(
 ) -> GroupCurves:
     """Read what the seeds of each group say of these metrics, in at most so many buckets.
 
-    Values are told to 1/8192 of the range that a curve has with its band, or exactly.
+    Values are told to 1/8192 of the range of their column, or exactly.
 
     Of each seed one run counts. On other axes than steps, where seeds rarely have points at the
     same places, a seed counts between its points by linear interpolation. Which estimator a curve
@@ -67,14 +67,10 @@ def read(
 
 
 def _curve(group: int, name: str, band: Band, *, exact: bool) -> GroupCurve:
-    known = [one for one in (*band.value, *band.low, *band.high) if one is not None]
-    scale = EXACT if exact or not known else scale_of(min(known), max(known))
     values = BandValues.model_construct(
-        low=scale.low,
-        unit=scale.unit,
-        value=scale.numbers(band.value),
-        lower=scale.numbers(band.low),
-        upper=scale.numbers(band.high),
+        value=_packed(band.value, exact=exact),
+        lower=_packed(band.low, exact=exact),
+        upper=_packed(band.high, exact=exact),
     )
     return GroupCurve.model_construct(
         group=group,
@@ -84,6 +80,13 @@ def _curve(group: int, name: str, band: Band, *, exact: bool) -> GroupCurve:
         n=band.n,
         n_nan=band.n_nan,
         y=values,
+    )
+
+
+def _packed(values: Sequence[float | None], *, exact: bool) -> PackedValues:
+    scale = EXACT if exact else scale_of(values)
+    return PackedValues.model_construct(
+        low=scale.low, unit=scale.unit, numbers=scale.numbers(values)
     )
 
 

@@ -315,22 +315,12 @@ export interface components {
         };
         /**
          * BandValues
-         * @description Columns of a band as numbers: value = low + unit x number, null = no value.
-         *
-         *     Numbers are whole, from 0 to 8192, or with `exact` the values themselves (low 0, unit 1). The
-         *     95 % interval is from `lower` to `upper`.
+         * @description The columns of a band; the 95 % interval is from `lower` to `upper`.
          */
         BandValues: {
-            /** Low */
-            low: number;
-            /** Unit */
-            unit: number;
-            /** Value */
-            value: (number | null)[];
-            /** Lower */
-            lower: (number | null)[];
-            /** Upper */
-            upper: (number | null)[];
+            value: components["schemas"]["PackedValues"];
+            lower: components["schemas"]["PackedValues"];
+            upper: components["schemas"]["PackedValues"];
         };
         /**
          * CheckpointAnswer
@@ -1047,8 +1037,8 @@ export interface components {
          * GroupCurve
          * @description What the seeds of a group say of a metric together, by bucket: columns of equal length.
          *
-         *     Buckets have `n` runs, interpolated ones among them; the columns of `y` are null where these are
-         *     fewer than three. `n_nan` values in a bucket are not finite: no mean counts them.
+         *     Buckets have `n` runs, interpolated ones among them; the columns of `y` have null where these
+         *     are fewer than three. `n_nan` values in a bucket are not finite: no mean counts them.
          */
         GroupCurve: {
             /** Group */
@@ -2371,6 +2361,21 @@ export interface components {
              * @description The revisions before this one, the newest first; at most 20.
              */
             earlier: components["schemas"]["RevisionAnswer"][];
+        };
+        /**
+         * PackedValues
+         * @description A column of values as numbers: value = low + unit x number, null = no value.
+         *
+         *     Numbers are whole, from 0 to 8192, and that of a 0 gives 0. They are the values themselves (low
+         *     0, unit 1) with `exact` and where all values are the same.
+         */
+        PackedValues: {
+            /** Low */
+            low: number;
+            /** Unit */
+            unit: number;
+            /** Numbers */
+            numbers: (number | null)[];
         };
         /**
          * PairsPutUp
@@ -4008,7 +4013,8 @@ export interface components {
          * SeriesValues
          * @description Columns of a curve's buckets as numbers: value = low + unit x number, null = no value.
          *
-         *     Numbers are whole, from 0 to 8192, or with `exact` the values themselves (low 0, unit 1).
+         *     Numbers are whole, from 0 to 8192, and that of a 0 gives 0. They are the values themselves (low
+         *     0, unit 1) with `exact` and where all values are the same.
          */
         SeriesValues: {
             /** Low */

@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { request, type QueryValue } from "./client";
-import type { AnsweredGroupCurve, GroupCurves, SeedGroups } from "./types";
+import type { AnsweredGroupCurve, GroupCurves, PackedValues, SeedGroups } from "./types";
 
 /** What the seeds of a group say together: columns by bucket, null where they are fewer than three. */
 export interface GroupCurve {
@@ -18,12 +18,13 @@ export interface GroupCurve {
   readonly high: readonly (number | null)[];
 }
 
-/** Of what the service answers: value = low + unit x number. */
+/** Of what the service answers. */
 export function groupCurveOf({ y, ...curve }: AnsweredGroupCurve): GroupCurve {
-  const values = (numbers: readonly (number | null)[]) =>
-    numbers.map((one) => (one === null ? null : y.low + y.unit * one));
-  return { ...curve, value: values(y.value), low: values(y.lower), high: values(y.upper) };
+  return { ...curve, value: unpacked(y.value), low: unpacked(y.lower), high: unpacked(y.upper) };
 }
+
+const unpacked = ({ low, unit, numbers }: PackedValues) =>
+  numbers.map((one) => (one === null ? null : low + unit * one));
 
 /** By `metric`, or else by evaluations on the set `evaluatedOn`; null: by what decides. */
 export const seedGroupsQuery = (

@@ -82,6 +82,7 @@ export type RunSets = Schemas["RunSets"];
 export type MeasuredSet = Schemas["MeasuredSet"];
 export type SetMeasure = Schemas["SetMeasure"];
 export type AnsweredGroupCurve = Schemas["GroupCurve"];
+export type PackedValues = Schemas["PackedValues"];
 export type GroupCurves = Schemas["GroupCurves"];
 export type SharedPrompt = Schemas["SharedPrompt"];
 export type SharedPrompts = Schemas["SharedPrompts"];

@@ -64,8 +64,9 @@ def curves(api: TestClient, **query: Any) -> list[dict[str, Any]]:
     items = answer.raise_for_status().json()["items"]
     for one in items:
         values = one.pop("y")
-        assert (values["low"], values["unit"]) == (0, 1)
-        one |= {"value": values["value"], "low": values["lower"], "high": values["upper"]}
+        assert all((column["low"], column["unit"]) == (0, 1) for column in values.values())
+        names = {"value": "value", "low": "lower", "high": "upper"}
+        one |= {own: values[name]["numbers"] for own, name in names.items()}
     return list(items)
 
 
@@ -139,7 +140,7 @@ def test_bands_are_of_all_seeds_step_by_step(api: TestClient, groups: list[list[
 def test_curves_are_sent_as_whole_numbers_and_compressed(
     api: TestClient, database: Database, seed: Seed
 ) -> None:
-    """A value is told to 1/8192 of the range of its curve with its band."""
+    """A value is told to 1/8192 of the range of its column."""
     rng = Random(7)
     runs = [made(api, database, seed, n, [rng.gauss(5, 2) for _ in range(400)]) for n in range(4)]
     query = {"runs": ",".join(runs), "names": "eval/reward"}
@@ -154,13 +155,41 @@ def test_curves_are_sent_as_whole_numbers_and_compressed(
     )
     assert "Content-Encoding" not in plain.headers
     assert packed.json() == plain.json()
-    (told,) = packed.json()["items"]
-    y = told["y"]
-    assert (told["x"], told["n"], told["n_nan"]) == (exact["x"], exact["n"], exact["n_nan"])
+    (sent,) = packed.json()["items"]
+    y = sent["y"]
+    assert (sent["x"], sent["n"], sent["n_nan"]) == (exact["x"], exact["n"], exact["n_nan"])
     for name, own in (("value", "value"), ("lower", "low"), ("upper", "high")):
-        assert all(isinstance(one, int) and 0 <= one <= 8192 for one in y[name])
-        for number, value in zip(y[name], exact[own], strict=True):
-            assert y["low"] + y["unit"] * number == pytest.approx(value, abs=0.5001 * y["unit"])
+        low, unit, numbers = y[name]["low"], y[name]["unit"], y[name]["numbers"]
+        assert all(isinstance(one, int) and 0 <= one <= 8192 for one in numbers)
+        assert unit <= (max(exact[own]) - min(exact[own])) / 8191
+        for number, value in zip(numbers, exact[own], strict=True):
+            assert low + unit * number == pytest.approx(value, abs=0.5001 * unit)
+
+
+def test_a_mean_that_stays_and_a_zero_are_told_as_they_are(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    """However wide the band around them is."""
+    spreads = [[0.3] * 3, [0.1, 0.2, 0.6], [0.3, 0.05, 0.55], [0.31, 0.3, 0.29]]
+    stays = [made(api, database, seed, n, [one[n] for one in spreads]) for n in range(3)]
+    around_0 = [[-0.7, 0.0, 0.4], [-0.7, 0.0, 0.5], [-0.7, 0.0, 0.9]]
+    crosses = [
+        made(api, database, seed, n, values, reward=OTHER_RULE) for n, values in enumerate(around_0)
+    ]
+
+    query = {"runs": ",".join(stays + crosses), "names": "eval/reward"}
+    answer = api.get("/seed-groups/curves", params=query).raise_for_status().json()
+
+    constant, crossing = (told(one["y"]["value"]) for one in answer["items"])
+    assert constant == pytest.approx([0.3] * 4, abs=1e-15)
+    assert crossing == [pytest.approx(-0.7, abs=2e-4), 0.0, pytest.approx(0.6, abs=2e-4)]
+    lower, upper = (told(answer["items"][1]["y"][end]) for end in ("lower", "upper"))
+    assert (lower[1], upper[1]) == (0.0, 0.0)
+
+
+def told(column: dict[str, Any]) -> list[float]:
+    """The values of a packed column."""
+    return [column["low"] + column["unit"] * number for number in column["numbers"]]
 
 
 def test_values_that_are_not_finite_are_told_with_the_mean_of_the_others(

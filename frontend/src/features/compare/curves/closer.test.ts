@@ -16,8 +16,12 @@ const series = (x: number[], n = x.length): Series => ({
   y: { low: 0, unit: 1, min: x, max: x, mean: x, last: x },
 });
 
-it("reads a curve of a group as it is sent: in parts of its range", () => {
-  const y = { low: 1, unit: 0.5, value: [0, 2, null], lower: [0, 1, null], upper: [0, 4, null] };
+it("reads a curve of a group as it is sent: each column in parts of its range", () => {
+  const y = {
+    value: { low: 1, unit: 0.5, numbers: [0, 2, null] },
+    lower: { low: 0, unit: 1, numbers: [1, 1.5, null] },
+    upper: { low: 1, unit: 2, numbers: [0, 1, null] },
+  };
   const sent = {
     group: 1,
     name: "loss",
