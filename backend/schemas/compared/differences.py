@@ -65,13 +65,18 @@ class PromptOverlap(ApiAnswer):
 
 
 class DataDifference(ApiAnswer):
-    """A field of the config in which runs name different snapshots."""
+    """A field of the config in which not all runs name the same snapshot."""
 
-    field: str
+    field: str = Field(description="As in `evaluation_sets.NAME.prompts`, sets by their names.")
+    is_trained_on: bool = Field(
+        description="Whether runs train on what it does not hold out. On the prompts of evaluation "
+        "sets and on `texts` none does."
+    )
     snapshots: list[ComparedSnapshot] = Field(description="In the order of the runs.")
     overlaps: list[PromptOverlap | None] = Field(
         description="Each snapshot after the first beside the first; null = too large to compare."
     )
+    without: list[str] = Field(description="Runs that name no snapshot there.")
 
 
 class DataDifferences(ApiAnswer):

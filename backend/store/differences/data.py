@@ -5,7 +5,6 @@ Called by `backend.api.differences`; what an overlap is stands in
 """
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from backend.schemas.compared.differences import (
     DataDifferences,
     PromptOverlap,
 )
+from backend.schemas.methods import SAMPLERS
 from backend.schemas.vocabulary import SnapshotKind, Split
 from backend.store import dialect, record_names
 from backend.store.tables.data import Snapshot, SnapshotLine
@@ -29,60 +29,61 @@ from backend.store.tables.runs import Run
 # Records that a request reads at most, of all snapshots together: a second or two of work.
 MOST_RECORDS = 100_000
 _BATCH = 1000
+_KINDS = tuple(kind.value for kind in SnapshotKind)
 
 
 def of_runs(session: Session, run_ids: Sequence[str], caller: Caller) -> DataDifferences:
-    """Find the fields in which these runs name different snapshots, and how far those overlap."""
-    used = _used(session, run_ids)
+    """Find the fields in which not all runs name one snapshot, and how far those overlap."""
+    rows = session.execute(select(Run.id, Run.config).where(Run.id.in_(run_ids)))
+    by_run: dict[str, dict[str, Any]] = dict(rows.all())
+    configs = {run_id: by_run[run_id] for run_id in run_ids}
+    used = _used(configs)
     snapshots = _snapshots(session, {one for field in used.values() for one in field})
     names = record_names.of_ids(session, snapshots, caller)
     prompts = _Prompts(session)
     items, same = [], []
     for field, by_snapshot in used.items():
         known = {one: runs for one, runs in by_snapshot.items() if one in snapshots}
-        if len(known) > 1:
-            items.append(_difference(field, known, snapshots, names, prompts))
-        elif known:
+        naming = {run for runs in by_snapshot.values() for run in runs}
+        if len(by_snapshot) == 1 and naming == configs.keys():
             same.append(field)
+        elif known:
+            trains = any(configs[run]["method"] not in SAMPLERS for run in naming)
+            items.append(
+                DataDifference(
+                    field=field,
+                    is_trained_on=field in _KINDS and trains,
+                    snapshots=[
+                        _compared(snapshots[one], runs, names.get(one, one))
+                        for one, runs in known.items()
+                    ],
+                    overlaps=prompts.overlaps([snapshots[one] for one in known]),
+                    without=[run for run in configs if run not in naming],
+                )
+            )
     return DataDifferences(items=items, same=same, most_records=MOST_RECORDS)
 
 
-def _used(session: Session, run_ids: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+def _used(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, list[str]]]:
     """Map fields of the config, and in them snapshots, to the runs that name them, in order."""
-    rows = session.execute(select(Run.id, Run.config).where(Run.id.in_(run_ids)))
-    configs: dict[str, dict[str, Any]] = dict(rows.all())
     used: dict[str, dict[str, list[str]]] = {}
-    for kind in SnapshotKind:
-        found: defaultdict[str, list[str]] = defaultdict(list)
-        for run_id in run_ids:
-            reference = configs[run_id].get(kind)
+    for run_id, config in configs.items():
+        for field, reference in _fields(config).items():
             if isinstance(reference, Mapping) and isinstance(reference.get("id"), str):
-                found[reference["id"]].append(run_id)
-        if found:
-            used[kind] = dict(found)
+                used.setdefault(field, {}).setdefault(reference["id"], []).append(run_id)
     return used
+
+
+def _fields(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What may name a snapshot; of a set by its name, because its place says nothing."""
+    own = {field: config.get(field) for field in (*_KINDS, "texts")}
+    sets = config.get("evaluation_sets") or ()
+    return own | {f"evaluation_sets.{one['name']}.prompts": one["prompts"] for one in sets}
 
 
 def _snapshots(session: Session, ids: set[str]) -> dict[str, Snapshot]:
     complete = select(Snapshot).where(Snapshot.id.in_(ids), Snapshot.job_id.is_(None))
     return {one.id: one for one in session.scalars(complete)}
-
-
-def _difference(
-    field: str,
-    used: Mapping[str, list[str]],
-    snapshots: Mapping[str, Snapshot],
-    names: Mapping[str, str],
-    prompts: "_Prompts",
-) -> DataDifference:
-    first, *others = (snapshots[one] for one in used)
-    return DataDifference(
-        field=field,
-        snapshots=[
-            _compared(snapshots[one], runs, names.get(one, one)) for one, runs in used.items()
-        ],
-        overlaps=[prompts.overlap(first, other) for other in others],
-    )
 
 
 def _compared(snapshot: Snapshot, runs: list[str], name: str) -> ComparedSnapshot:
@@ -97,6 +98,10 @@ class _Prompts:
         self._session = session
         self._left = MOST_RECORDS
         self._read: dict[str, Sides] = {}  # by the hash of the content
+
+    def overlaps(self, snapshots: Sequence[Snapshot]) -> list[PromptOverlap | None]:
+        """Each after the first beside the first."""
+        return [self.overlap(snapshots[0], other) for other in snapshots[1:]]
 
     def overlap(self, first: Snapshot, other: Snapshot) -> PromptOverlap | None:
         """The prompts of `other` beside those of `first`; None if they are too many to read."""

@@ -518,11 +518,19 @@ export interface components {
         };
         /**
          * DataDifference
-         * @description A field of the config in which runs name different snapshots.
+         * @description A field of the config in which not all runs name the same snapshot.
          */
         DataDifference: {
-            /** Field */
+            /**
+             * Field
+             * @description As in `evaluation_sets.NAME.prompts`, sets by their names.
+             */
             field: string;
+            /**
+             * Is Trained On
+             * @description Whether runs train on what it does not hold out. On the prompts of evaluation sets and on `texts` none does.
+             */
+            is_trained_on: boolean;
             /**
              * Snapshots
              * @description In the order of the runs.
@@ -533,6 +541,11 @@ export interface components {
              * @description Each snapshot after the first beside the first; null = too large to compare.
              */
             overlaps: (components["schemas"]["PromptOverlap"] | null)[];
+            /**
+             * Without
+             * @description Runs that name no snapshot there.
+             */
+            without: string[];
         };
         /**
          * DataDifferences

@@ -106,7 +106,7 @@ def test_snapshots_are_compared_by_the_text_of_their_prompts(
     answer = api.get("/data-differences", params={"runs": ",".join(other)}).json()
 
     (found,) = answer["items"]
-    assert found["field"] == "prompts"
+    assert (found["field"], found["is_trained_on"], found["without"]) == ("prompts", True, [])
     assert [(one["name"], one["runs"]) for one in found["snapshots"]] == [
         ("one", other[:1]),
         ("two", other[1:]),
@@ -136,3 +136,68 @@ def test_what_is_too_large_is_not_read(
     assert found["overlaps"] == [None]
     assert [one["counts"]["heldout"]["records"] for one in found["snapshots"]] == [2, 1]
     assert answer["most_records"] == 5
+
+
+def test_evaluation_sets_and_texts_are_compared_by_name(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    """Wherever a set stands in the list; nobody trains on it, whatever its snapshot's split is."""
+    near = frozen(database, seed, "near", {"a": "train", "b": "heldout"})
+    far = frozen(database, seed, "far", {"a": "heldout", "c": "heldout"})
+    old, young = (written(database, seed, name) for name in ("old", "young"))
+    ood = {"name": "ood", "prompts": {"id": near}}
+    configs = [
+        {"evaluation_sets": [ood, {"name": "hard", "prompts": {"id": near}}], "texts": {"id": old}},
+        {
+            "evaluation_sets": [{"name": "hard", "prompts": {"id": far}}, ood],
+            "texts": {"id": young},
+        },
+    ]
+    runs = [made(api, seed, **config) for config in configs]
+
+    answer = api.get("/data-differences", params={"runs": ",".join(runs)}).json()
+
+    assert answer["same"] == ["prompts", "evaluation_sets.ood.prompts"]
+    texts, hard = answer["items"]
+    assert (texts["field"], hard["field"]) == ("texts", "evaluation_sets.hard.prompts")
+    assert [one["name"] for one in texts["snapshots"]] == ["old", "young"]
+    assert [(one["name"], one["runs"]) for one in hard["snapshots"]] == [
+        ("near", runs[:1]),
+        ("far", runs[1:]),
+    ]
+    assert not texts["is_trained_on"]
+    assert not hard["is_trained_on"]
+    (overlap,) = hard["overlaps"]
+    assert (overlap["in_both"], overlap["added"], overlap["removed"]) == (1, 1, 1)
+
+
+def test_a_set_that_one_run_lacks_is_not_the_same_for_all(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    near = frozen(database, seed, "near", {"a": "heldout"})
+    runs = [
+        made(api, seed, evaluation_sets=[{"name": "hard", "prompts": {"id": near}}]),
+        made(api, seed),
+    ]
+
+    answer = api.get("/data-differences", params={"runs": ",".join(runs)}).json()
+
+    assert answer["same"] == ["prompts"]
+    (hard,) = answer["items"]
+    assert (hard["overlaps"], hard["without"]) == ([], runs[1:])
+    assert [one["runs"] for one in hard["snapshots"]] == [runs[:1]]
+
+
+def made(api: TestClient, seed: Seed, **more: Any) -> str:
+    """A run of a policy with these parts of a config."""
+    return str(api.post("/runs", json=seed.body(seed.policy_gradient(**more))).json()["id"])
+
+
+def written(database: Database, seed: Seed, name: str) -> str:
+    """A snapshot of one demonstration."""
+    snapshot_id = frozen(database, seed, name, {name: "train"})
+    with database.write() as session:
+        session.execute(
+            update(Snapshot).where(Snapshot.id == snapshot_id).values(kind="demonstrations")
+        )
+    return snapshot_id

@@ -14,14 +14,22 @@ import { Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { number, plural, shortHash, words } from "@/lib/format";
 
-const COLUMNS: readonly Column[] = [
+const columns = (isTrainedOn: boolean): readonly Column[] => [
   "Snapshot",
   "Groups",
-  ["Trained on", "num"],
+  [isTrainedOn ? "Trained on" : "Not held out", "num"],
   ["Held out", "num"],
   "sha256",
   "Prompts, compared with the first",
 ];
+
+const OF_A_SET = /^evaluation_sets\.(.+)\.prompts$/;
+
+/** What people call a field of the config that names a snapshot. */
+export function nameOf(field: string): string {
+  const set = OF_A_SET.exec(field)?.[1];
+  return set === undefined ? words(field) : `prompts of the set ${set}`;
+}
 
 type Counts = Readonly<Record<string, Readonly<Record<string, number>> | undefined>>;
 
@@ -38,7 +46,7 @@ const groupsOf = (answer: SeedGroups, runs: readonly string[]): string =>
     )
     .join(", ");
 
-function Overlap({ overlap }: { overlap: PromptOverlap }) {
+function Overlap({ overlap, isTrainedOn }: { overlap: PromptOverlap; isTrainedOn: boolean }) {
   const { in_both: both, added, removed, trained_on_heldout: leaked } = overlap;
   return (
     <>
@@ -46,13 +54,13 @@ function Overlap({ overlap }: { overlap: PromptOverlap }) {
       {overlap.is_heldout_equal
         ? "Both hold out the same prompts."
         : "The held-out prompts differ."}
-      {leaked > 0 && (
+      {isTrainedOn && leaked > 0 && (
         <b className="leaked">
           {" "}
           This one trains on {plural(leaked, "prompt")} that the first holds out.
         </b>
       )}
-      {overlap.heldout_from_training > 0 && (
+      {isTrainedOn && overlap.heldout_from_training > 0 && (
         <b className="leaked">
           {" "}
           The first trains on {plural(overlap.heldout_from_training, "prompt")} that this one holds
@@ -71,16 +79,20 @@ function beside(difference: DataDifference, place: number, mostRecords: number) 
   return overlap == null ? (
     `Not compared: together they have more than ${number(mostRecords)} records.`
   ) : (
-    <Overlap overlap={overlap} />
+    <Overlap overlap={overlap} isTrainedOn={difference.is_trained_on} />
   );
 }
 
 function Snapshots(props: { difference: DataDifference; answer: SeedGroups; most: number }) {
   const { difference, answer, most } = props;
+  const without = groupsOf(answer, difference.without);
   return (
     <>
-      <p className="mono small field-name">{difference.field}</p>
-      <Table columns={COLUMNS} items={difference.snapshots.map((one, place) => ({ one, place }))}>
+      <p className="mono small field-name">{nameOf(difference.field)}</p>
+      <Table
+        columns={columns(difference.is_trained_on)}
+        items={difference.snapshots.map((one, place) => ({ one, place }))}
+      >
         {({ one, place }) => (
           <tr key={one.id}>
             <td>{one.name}</td>
@@ -94,12 +106,13 @@ function Snapshots(props: { difference: DataDifference; answer: SeedGroups; most
           </tr>
         )}
       </Table>
+      {without !== "" && <p className="muted small">Groups with runs that name none: {without}.</p>}
     </>
   );
 }
 
 function Data({ found, answer }: { found: Found; answer: SeedGroups }) {
-  const same = found.same.map((field) => words(field)).join(", ");
+  const same = found.same.map(nameOf).join(", ");
   return (
     <>
       {found.items.map((difference) => (
