@@ -1,5 +1,6 @@
 """Which code trains: the commit of a checkout, and a hash that sees every edit."""
 
+import ast
 import subprocess
 from pathlib import Path
 
@@ -8,6 +9,15 @@ import pytest
 from worker.trainer import source
 
 ROOT = Path(__file__).resolve().parents[2]
+OWN = {"backend", "intervals", "problems", "worker"}
+# How the trainer speaks of a full disk.
+OTHERS = {"backend.machine"}
+FILES = (
+    "worker/trainer/methods/a.py",
+    "backend/schemas/b.py",
+    "problems/puzzle/grader.py",
+    "intervals/mean.py",
+)
 
 
 def test_a_checkout_knows_its_commit() -> None:
@@ -23,10 +33,10 @@ def test_a_checkout_knows_its_commit() -> None:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A trainer of two files that is no checkout, though a repository lies around it."""
+    """A trainer of a few files that is no checkout, though a repository lies around it."""
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     root = tmp_path / "site-packages"
-    for name in ("worker/trainer/methods/a.py", "backend/schemas/b.py"):
+    for name in FILES:
         (root / name).parent.mkdir(parents=True)
         (root / name).write_text("x = 1\n", encoding="utf-8")
     monkeypatch.setattr(source, "_ROOT", root)
@@ -37,7 +47,7 @@ def test_an_installation_has_no_commit(installed: Path) -> None:
     assert source.describe_source()["commit"] is None
 
 
-@pytest.mark.parametrize("name", ["worker/trainer/methods/a.py", "backend/schemas/b.py"])
+@pytest.mark.parametrize("name", FILES)
 def test_every_edit_changes_the_hash(installed: Path, name: str) -> None:
     before = source.describe_source()["sha256"]
 
@@ -49,3 +59,22 @@ def test_every_edit_changes_the_hash(installed: Path, name: str) -> None:
 
     assert len({before, edited, renamed}) == 3
     assert source.describe_source()["sha256"] == renamed
+
+
+def test_the_hash_sees_all_that_the_trainer_imports() -> None:
+    hashed = {folder.replace("/", ".") for folder in source._FOLDERS}
+
+    for name in imported(ROOT / "worker" / "trainer"):
+        assert any(f"{name}.".startswith(f"{one}.") for one in hashed | OTHERS), name
+
+
+def imported(folder: Path) -> set[str]:
+    """The modules of this project that the files of a folder import."""
+    found = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module is not None:
+                found.add(node.module)
+            elif isinstance(node, ast.Import):
+                found |= {one.name for one in node.names}
+    return {name for name in found if name.split(".")[0] in OWN}

@@ -6,8 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
-# What the numbers of a run come from.
-_FOLDERS = ("worker/trainer", "backend/schemas")
+# What the numbers of a run come from: graders of puzzles and intervals are outside of the trainer.
+_FOLDERS = ("worker/trainer", "backend/schemas", "problems", "intervals")
 _GIT_S = 5
 
 

@@ -21,11 +21,13 @@ interface Told {
   readonly names: ReadonlyMap<string, number>;
   /** That all may differ. */
   readonly all: number;
+  /** That what is not a curve may differ. */
+  readonly answers: number;
   /** That from here on it is told everything: what was asked for before may differ. */
   readonly joined: number;
 }
 
-const NOTHING: Told = { names: new Map(), all: NEVER, joined: NEVER };
+const NOTHING: Told = { names: new Map(), all: NEVER, answers: NEVER, joined: NEVER };
 
 type Question = Pick<Query, "queryKey" | "state">;
 
@@ -41,7 +43,10 @@ function toldOf({ queryKey, state }: Question, told: Told): number {
   if (what === "curves") return last((one) => one === name);
   // Which metric decides may change with each evaluation.
   const decides = (state.data as SeedGroups | undefined)?.metric ?? "";
-  return last((one) => one === decides || EVALUATED.test(one));
+  return Math.max(
+    told.answers,
+    last((one) => one === decides || EVALUATED.test(one)),
+  );
 }
 
 /** When each question was asked last. */
@@ -112,6 +117,7 @@ export function askerOf(client: QueryClient, runIds: readonly string[]) {
     /** Runs that are followed without a gap, as far as is known. */
     joined: new Set<string>(),
     all: () => hear({ all: Date.now() }),
+    answers: () => hear({ answers: Date.now() }),
     answeredBefore: () => hear({ joined: Date.now() }),
     metrics: (names: readonly string[]) => {
       if (names.length === 0) return;

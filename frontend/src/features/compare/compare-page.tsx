@@ -27,7 +27,7 @@ import { RewardVsKlCard } from "./reward-vs-kl/reward-vs-kl-card";
 import { GroupTable } from "./group-table";
 import { Results } from "./results";
 import { SamePrompt } from "./same-prompt/same-prompt";
-import { mayTell, useRefreshed, type RefetchMs } from "./use-refreshed";
+import { mayTell, useRefreshed } from "./use-refreshed";
 import { useView } from "./view";
 
 export function ComparePage() {
@@ -47,7 +47,7 @@ export function ComparePage() {
     // Another set of the same runs leaves the page as it is until its answer is there.
     placeholderData: (before, query) =>
       String(query?.queryKey[1]) === runIds.join() ? before : undefined,
-    refetchInterval: refetchMs.answers,
+    refetchInterval: refetchMs,
   });
   return (
     <div className="page compare">
@@ -98,7 +98,7 @@ function Compared(props: {
   answer: SeedGroups;
   /** Whether the answer is that of the set chosen before. */
   isOfBefore: boolean;
-  refetchMs: RefetchMs;
+  refetchMs: number | false;
 }) {
   const { runs, answer, refetchMs } = props;
   const verdicts = useVerdicts(runs);
@@ -122,10 +122,10 @@ function Compared(props: {
       )}
       <ByPeople runs={asChosen} />
       <GroupTable answer={answer} unit={unit} runs={byId} verdicts={verdicts} />
-      <Results answer={answer} runs={byId} refetchMs={refetchMs.answers} />
-      <RewardVsKlCard answer={answer} runs={byId} refetchMs={refetchMs.curves} />
+      <Results answer={answer} runs={byId} refetchMs={refetchMs} />
+      <RewardVsKlCard answer={answer} runs={byId} refetchMs={refetchMs} />
       <Breakdown answer={answer} runs={byId} />
-      <CurveCards answer={answer} runs={byId} refetchMs={refetchMs.curves} />
+      <CurveCards answer={answer} runs={byId} refetchMs={refetchMs} />
       <SamePrompt answer={answer} runs={byId} />
       <WhatDiffers answer={answer} />
     </>

@@ -39,7 +39,7 @@ const since = () => asked.splice(0).sort();
 const run = (id: string, state: string) => ({ id, state }) as unknown as Run;
 
 function Page({ runs }: { runs: readonly Run[] }) {
-  const { curves, answers } = useRefreshed(RUNS, runs);
+  const refetchMs = useRefreshed(RUNS, runs);
   useQueries({
     queries: [
       ...Object.entries(QUESTIONS).map(([name, { queryKey }]) => ({
@@ -54,7 +54,7 @@ function Page({ runs }: { runs: readonly Run[] }) {
       },
     ],
   });
-  return <>{`${String(curves)} ${String(answers)}`}</>;
+  return <>{String(refetchMs)}</>;
 }
 
 const client = new QueryClient();
@@ -79,8 +79,15 @@ const measure = (id: string, ...names: string[]) =>
     points: [{ step: 1, values: Object.fromEntries(names.map((name) => [name, 1])) }],
   });
 
+/** The evaluation that ended last. */
+let newest: { id: string; finished_at: string } | null;
+
 beforeEach(() => {
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+  newest = null;
+  vi.stubGlobal("fetch", () =>
+    Promise.resolve(Response.json({ items: newest === null ? [] : [newest], next_cursor: null })),
+  );
   vi.useFakeTimers();
   client.setQueryData(meQuery.queryKey, { id: "user_a" } as User);
   page = createRoot(element);
@@ -105,7 +112,7 @@ it("asks for nothing while nothing is told, and for what was told at most every 
   await show(run("a", "running"), run("b", "succeeded"));
   expect(since()).toEqual([...ALL, "others", "runs"].sort());
   await wait(30);
-  expect([since(), interval()]).toEqual([[], "false 60000"]);
+  expect([since(), interval()]).toEqual([[], "false"]);
 
   measure("a", "loss", "entropy");
   measure("a", "loss");
@@ -186,7 +193,7 @@ it("asks once for each when two runs end within a second", async () => {
   expect(since()).toEqual([...ALL, "runs"]);
   await show(run("a", "succeeded"), run("b", "succeeded"));
   await wait(60);
-  expect([since(), interval()]).toEqual([[], "false false"]);
+  expect([since(), interval()]).toEqual([[], "false"]);
 
   tell("a", "state");
   await wait(0.3);
@@ -210,9 +217,22 @@ it("asks for what is attached to runs that are over", async () => {
 it("asks every ten seconds while there is no stream of a run at work", async () => {
   await show(run("a", "running"), run("b", "succeeded"));
   act(() => follow.get("b")?.onStatus("waiting"));
-  expect(interval()).toBe("false 60000");
+  expect(interval()).toBe("false");
   act(() => follow.get("a")?.onStatus("waiting"));
-  expect(interval()).toBe("10000 10000");
+  expect(interval()).toBe("10000");
   act(() => follow.get("a")?.onStatus("live"));
-  expect(interval()).toBe("false 60000");
+  expect(interval()).toBe("false");
+});
+
+it("asks for the answer when an evaluation of another run has ended, and for no curve", async () => {
+  await show(run("a", "succeeded"), run("b", "succeeded"));
+  since();
+  newest = { id: "evaluation", finished_at: "2026-11-01T12:00:00Z" };
+  await wait(61);
+  expect(since()).toEqual(["answer"]);
+  await wait(180);
+  expect(since()).toEqual([]);
+  newest = { id: "evaluation", finished_at: "2026-11-01T12:30:00Z" };
+  await wait(61);
+  expect(since()).toEqual(["answer"]);
 });

@@ -1,13 +1,14 @@
 /**
- * Refetches what is compared when the stream, which all tabs of a browser share, reports a change.
- * Curves are refetched only then, the answers also once a minute while a compared run may still tell;
- * while the stream is cut, all of it every ten seconds.
+ * Refetches what is compared when the stream, which all tabs of a browser share, reports a change,
+ * and while the stream is cut, every ten seconds. The answers also after any evaluation has ended:
+ * it may be of a model of a compared run, whose stream tells nothing of it.
  *
  * Runs that have ended are followed, too: somebody may attach values to them or queue them again.
  */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
+import { newestEvaluationQuery } from "@/api/runs";
 import { meQuery } from "@/api/session";
 import { followRun } from "@/api/stream/follow";
 import type { LiveEvent, StreamStatus } from "@/api/stream/messages";
@@ -18,8 +19,8 @@ import { askerOf, type Asker } from "./asker";
 
 /** Of one stream; those that may tell come first. */
 const MOST_FOLLOWED = 100;
-/** For what no compared run tells: evaluations of their models by other runs. */
-const UNTOLD_REFETCH_MS = 60_000;
+/** How often to ask which evaluation ended last. */
+const EVALUATED_REFETCH_MS = 60_000;
 
 export const mayTell = (run: Run) => isLive(run) || run.state === "queued";
 
@@ -41,17 +42,11 @@ function hear(ask: Asker, event: LiveEvent): void {
   else ask.metrics(names);
 }
 
-export interface RefetchMs {
-  readonly curves: number | false;
-  /** Of the answer and the results. */
-  readonly answers: number | false;
-}
-
 /** How often to ask beside what the stream tells, in milliseconds; false: not at all. */
 export function useRefreshed(
   runIds: readonly string[],
   runs: readonly Run[] | undefined = [],
-): RefetchMs {
+): number | false {
   const client = useQueryClient();
   const userId = useQuery(meQuery).data?.id;
   const [cut, setCut] = useState<ReadonlySet<string>>(new Set());
@@ -101,9 +96,25 @@ export function useRefreshed(
     };
   }, [client, userId, followed, asked]);
 
-  const curves = telling.some(({ id }) => cut.has(id)) && EVALUATIONS_REFETCH_MS;
-  const answers = curves === false && telling.length > 0 ? UNTOLD_REFETCH_MS : curves;
-  return { curves, answers };
+  const evaluated = useEvaluated(runIds.length > 0);
+  useEffect(() => {
+    if (evaluated !== "") asker.current?.answers();
+  }, [evaluated]);
+
+  return telling.some(({ id }) => cut.has(id)) && EVALUATIONS_REFETCH_MS;
+}
+
+/**
+ * Which evaluation ended last. Asked for a minute after the page has opened at the earliest, and so
+ * after the first answers: whatever is found first may have ended since.
+ */
+function useEvaluated(enabled: boolean): string {
+  const asked = useQuery({
+    ...newestEvaluationQuery,
+    ...{ enabled, refetchInterval: EVALUATED_REFETCH_MS },
+    ...{ initialData: "", staleTime: Infinity, gcTime: 0 },
+  });
+  return asked.data;
 }
 
 function toggled(before: ReadonlySet<string>, one: string): ReadonlySet<string> {
