@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import func, insert, select, text
+from sqlalchemy import func, insert, select, text, update
 
 from backend.api.run_lists import order_of
 from backend.domain.filters.parser import parsed
@@ -22,6 +22,7 @@ from backend.store.db import Database
 from backend.store.paging import Page
 from backend.store.runs.table import facts
 from backend.store.runs.table.pages import RunFilter, find
+from backend.store.tables.data import Project
 from backend.store.tables.metrics import MetricCurve, MetricPoint
 from backend.store.tables.runs import Run, RunFact
 from tests.backend.conftest import Service, children, service  # noqa: F401  (fixtures)
@@ -160,6 +161,29 @@ def test_a_filter_takes_less_than_a_tenth_of_a_second(database: Database) -> Non
                 print(f"{median:7.1f} ms ({longest:6.1f})  {what}")
     print(f"{kind}: the slowest median is {slowest:.1f} ms")
     assert slowest / 1000 < MOST_FILTER_S
+
+
+def test_the_keys_of_all_runs(database: Database) -> None:
+    """One that only the oldest run has; then beside older runs of another project with own keys."""
+    seed = filled(database)
+    kind = "sqlite" if database.is_sqlite else "postgres"
+    with database.write() as session:
+        session.execute(insert(RunFact), [{"key": "config.once", "run": 1, "number": 1.0}])
+        session.add(Project(id="project_other", created_at=AT, name="other"))
+    half = RUNS // 2
+    print()
+    for what in ("of all runs", f"beside {half:,} of another project"):
+        with database.read() as session:
+            median, longest = milliseconds(lambda: facts.keys(session, seed.project))
+            found = facts.keys(session, seed.project)
+        print(f"{kind}: {median:7.1f} ms ({longest:6.1f})  {len(found)} keys {what}")
+        assert ("config.once" in found) == (what == "of all runs")
+        assert not [key for key in found if key.startswith("other")]
+        with database.write() as session:
+            older = Run.number <= half
+            session.execute(update(Run).where(older).values(project_id="project_other"))
+            theirs = update(RunFact).where(RunFact.run <= half)
+            session.execute(theirs.values(key="other." + RunFact.key))
 
 
 def test_all_requests_of_the_page(request: pytest.FixtureRequest, database: Database) -> None:

@@ -15,11 +15,11 @@ class FieldAnswer(ApiAnswer):
 
 
 class RunKeysAnswer(ApiAnswer):
-    """What the newest runs of a project can be filtered, sorted and shown by."""
+    """What the runs of a project can be filtered, sorted and shown by."""
 
     config: list[str] = Field(description="Keys such as config.kl.coef.")
     metrics: list[str] = Field(description="Names such as eval/reward.")
-    tags: list[str] = Field(description="The most frequent first.")
+    tags: list[str] = Field(description="Of the newest runs, the most frequent first.")
     fields: list[FieldAnswer] = Field(
         description="The keys of the filter language; a name follows those that end in a point."
     )

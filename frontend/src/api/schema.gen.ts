@@ -3548,7 +3548,7 @@ export interface components {
         };
         /**
          * RunKeysAnswer
-         * @description What the newest runs of a project can be filtered, sorted and shown by.
+         * @description What the runs of a project can be filtered, sorted and shown by.
          */
         RunKeysAnswer: {
             /**
@@ -3563,7 +3563,7 @@ export interface components {
             metrics: string[];
             /**
              * Tags
-             * @description The most frequent first.
+             * @description Of the newest runs, the most frequent first.
              */
             tags: string[];
             /**

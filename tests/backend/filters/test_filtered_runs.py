@@ -10,6 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select, update
 
 from backend.domain.filters.parser import parsed
 from backend.schemas.run_directory.events import MetricLine
@@ -20,6 +21,7 @@ from backend.store.paging import Page
 from backend.store.runs.runs import NewRun, create
 from backend.store.runs.table import facts
 from backend.store.runs.table.pages import RunFilter, find
+from backend.store.tables.data import Project
 from backend.store.tables.runs import Experiment, Run, RunFact
 from tests.backend.conftest import Service
 from tests.backend.filters.reference import Known, holds
@@ -379,3 +381,29 @@ def test_the_keys_of_a_project_are_its_own(site: Site) -> None:
     state = next(field for field in answer["fields"] if field["name"] == "state")
     assert state["operators"] == [":", "!="]
     assert "running" in state["choices"]
+
+
+def test_the_keys_of_old_runs_are_told_and_none_of_another_project(
+    site: Site, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facts, "_LOOKED_THROUGH", 5)
+    project = site.known[0].run["project_id"]
+    with database.write() as session:
+        of_id = {run.id: run.number for run in session.execute(select(Run.id, Run.number))}
+        oldest, old, newest = (of_id[site.known[place].run["id"]] for place in (0, 3, -1))
+        session.add(Project(id="project_other", created_at=AT, name="other"))
+        session.flush()
+        session.execute(update(Run).where(Run.number == old).values(project_id="project_other"))
+        told = {oldest: "config.once", old: "config.theirs", newest: "metric.new"}
+        session.add_all(RunFact(key=key, run=run, number=1.0) for run, key in told.items())
+
+    answer = site.api.get(f"/projects/{project}/run-keys").json()
+    with database.read() as session:
+        mine = select(RunFact.key).join(Run, Run.number == RunFact.run)
+        mine = mine.where(Run.project_id == project, RunFact.key != facts.TAGS).distinct()
+        every = sorted(session.scalars(mine))
+
+    metrics = [f"metric.{name}" for name in answer["metrics"]]
+    assert sorted(answer["config"] + metrics) == every
+    assert {"config.once", "metric.new"} <= set(every)
+    assert "config.theirs" not in every

@@ -9,11 +9,23 @@ metrics; runs that are older than the table get theirs from the worker's sweeper
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, Insert, String, delete, exists, literal, select, true
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Insert,
+    String,
+    delete,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -28,9 +40,11 @@ LONGEST_TEXT = 200
 _MOST_LEAVES = 1000
 TAGS = "tags"
 _TAGS: given.Types = {"run": BigInteger(), "text": String()}
-# Of a project's newest runs so many are looked through for keys, and so many keys are told.
+_KEY: given.Types = {"key": String()}
+# So many of a project's newest runs are looked through, and so many keys and tags are told.
 _LOOKED_THROUGH = 300
-_MOST_KEYS = 1000
+_MOST_KEYS = 10_000
+_MOST_TAGS = 1000
 # No run is without it.
 _EVERY_RUN_HAS = "config.method"
 
@@ -124,11 +138,50 @@ def missing(session: Session, after: int, *, limit: int) -> list[tuple[int, str]
 
 
 def keys(session: Session, project_id: str) -> list[str]:
-    """The keys that the newest runs of a project have, sorted."""
+    """The keys that the runs of a project have, sorted.
+
+    The newest have nearly all of them; each other key of the table is looked for by itself.
+    """
     newest = select(Run.number).where(Run.project_id == project_id)
-    newest = newest.order_by(Run.number.desc()).limit(_LOOKED_THROUGH)
-    found = select(RunFact.key).where(RunFact.run.in_(newest), RunFact.key != TAGS).distinct()
-    return sorted(session.scalars(found.limit(_MOST_KEYS)))
+    numbers = session.scalars(newest.order_by(Run.number.desc()).limit(_LOOKED_THROUGH)).all()
+    is_newest = given.is_among(session, RunFact.run, numbers)
+    found = set(session.scalars(select(RunFact.key).where(is_newest).distinct()))
+    if len(numbers) == _LOOKED_THROUGH:
+        every = session.scalars(select(_every_key()))
+        others = {key for key in every if key is not None} - found
+        found |= _of_older(session, project_id, numbers[-1], others)
+    return sorted(found - {TAGS})[:_MOST_KEYS]
+
+
+@cache
+def _every_key() -> ColumnElement[str | None]:
+    """All keys and a null, each by one look into the index: there are few beside so many rows."""
+    least = func.min(RunFact.key)
+    every = select(least.label("key")).cte("every", recursive=True)
+    after = select(least).where(RunFact.key > every.c.key).scalar_subquery()
+    return every.union_all(select(after).where(every.c.key.is_not(None))).c.key
+
+
+def _of_older(session: Session, project_id: str, before: int, wanted: Collection[str]) -> set[str]:
+    """Which of these keys the project's runs before this number have."""
+    asked = given.rows(session, _KEY, [[key] for key in wanted])
+
+    def is_own(end: Callable[..., ColumnElement[int]]) -> ColumnElement[bool]:
+        """Whether the first or the last run with the key is one of the project's."""
+        of_key = select(end(RunFact.run)).where(RunFact.key == asked.c.key, RunFact.run < before)
+        run = of_key.correlate(asked).scalar_subquery()
+        own = select(Run.number).where(Run.number == run, Run.project_id == project_id)
+        return own.correlate(asked).exists()
+
+    ends = select(asked.c.key).where(or_(is_own(func.min), is_own(func.max)))
+    found = set(session.scalars(ends))
+    # What other projects have, too, or alone.
+    if others := set(wanted) - found:
+        is_other = given.is_among(session, RunFact.key, others)
+        own = select(Run.number).where(Run.project_id == project_id)
+        rest = select(RunFact.key).where(is_other, RunFact.run < before, RunFact.run.in_(own))
+        found.update(session.scalars(rest.distinct()))
+    return found
 
 
 def tags(session: Session, project_id: str) -> list[str]:
@@ -136,4 +189,4 @@ def tags(session: Session, project_id: str) -> list[str]:
     newest = select(Run.tags).where(Run.project_id == project_id)
     rows = session.scalars(newest.order_by(Run.number.desc()).limit(_LOOKED_THROUGH))
     often = Counter(tag for of_run in rows for tag in of_run)
-    return [tag for tag, _ in often.most_common(_MOST_KEYS)]
+    return [tag for tag, _ in often.most_common(_MOST_TAGS)]

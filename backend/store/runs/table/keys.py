@@ -9,7 +9,7 @@ from backend.store.runs.table import facts
 
 
 def of_project(session: Session, project_id: str) -> RunKeysAnswer:
-    """The keys of a project's newest runs."""
+    """The keys of a project's runs, and the tags of its newest ones."""
     keys = facts.keys(session, project_id)
     fields = [
         FieldAnswer(
