@@ -78,3 +78,23 @@ def imported(folder: Path) -> set[str]:
             elif isinstance(node, ast.Import):
                 found |= {one.name for one in node.names}
     return {name for name in found if name.split(".")[0] in OWN}
+
+
+def test_the_functions_of_the_operator_are_told_by_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without running them: what is found is not imported."""
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "__init__.py").write_text("raise SystemExit\n", "utf-8")
+    file = tmp_path / "theirs" / "rewards.py"
+    file.write_text("raise SystemExit\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert source.describe_functions() == {}
+    monkeypatch.setenv(source.ALLOWED, "theirs.rewards:first, theirs.rewards:second, gone.far:f")
+
+    before = source.describe_functions()
+    file.write_text("raise ValueError\n", "utf-8")
+    after = source.describe_functions()
+
+    assert list(before) == ["theirs.rewards:first", "theirs.rewards:second"]
+    assert all(before[name] != after[name] for name in before)

@@ -22,7 +22,7 @@ from worker.trainer.checkpoint import Checkpoint, load_newest
 from worker.trainer.errors import ConfigError, StopRequested
 from worker.trainer.events import Events
 from worker.trainer.precision import compute_dtype
-from worker.trainer.source import describe_source
+from worker.trainer.source import describe_functions, describe_source
 
 # From glibc's malloc.h.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
@@ -167,6 +167,7 @@ def describe_environment(device: torch.device, dtype: torch.dtype) -> dict[str, 
         "python": platform.python_version(),
         "versions": {name: version(name) for name in LIBRARIES},
         "code": describe_source(),
+        "reward_functions": describe_functions(),
         "onednn_max_cpu_isa": os.environ.get("ONEDNN_MAX_CPU_ISA"),
         "torch_build": _torch_build(),
     }

@@ -1,7 +1,12 @@
-"""Which code trains: its release, its commit if it is a checkout, and a hash of its files."""
+"""Which code trains: its release, its commit if it is a checkout, and hashes of its files.
+
+Beside it the functions of the operator that it may call: which, and hashes of theirs.
+"""
 
 import hashlib
+import os
 import subprocess
+from importlib.machinery import PathFinder
 from importlib.metadata import version
 from pathlib import Path
 
@@ -9,6 +14,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 # What the numbers of a run come from: graders of puzzles and intervals are outside of the trainer.
 _FOLDERS = ("worker/trainer", "backend/schemas", "problems", "intervals")
 _GIT_S = 5
+
+ALLOWED = "PODIUM_REWARD_FUNCTIONS"
 
 
 def describe_source() -> dict[str, str | None]:
@@ -34,3 +41,31 @@ def _sha256(root: Path) -> str:
         found.update(f"{path.relative_to(root)}\0".encode())
         found.update(path.read_bytes())
     return found.hexdigest()
+
+
+def allowed_functions() -> list[str]:
+    """The functions that runs may name as reward terms, as `module:function`."""
+    return [one.strip() for one in os.environ.get(ALLOWED, "").split(",") if one.strip()]
+
+
+def describe_functions() -> dict[str, str]:
+    """By function the SHA-256 of the file that it stands in; one that is not found is left out.
+
+    What this file imports from others is not seen.
+    """
+    files = {name: _file_of(name.partition(":")[0]) for name in allowed_functions()}
+    return {
+        name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file
+    }
+
+
+def _file_of(module: str) -> Path | None:
+    """Find the file of a module without running it or the packages around it."""
+    parts = module.split(".")
+    places, origin = None, None
+    for n in range(len(parts)):
+        spec = PathFinder.find_spec(".".join(parts[: n + 1]), places)
+        if spec is None:
+            return None
+        places, origin = spec.submodule_search_locations or [], spec.origin
+    return Path(origin) if origin is not None and Path(origin).is_file() else None

@@ -35,6 +35,7 @@ from worker.trainer.rewards.repetition import repetition_reward
 from worker.trainer.rewards.scorer import Scorer, Term
 from worker.trainer.rewards.sentiment import MOST_CHARACTERS, sentiment_grade
 from worker.trainer.rewards.set_match import SetScorer, in_order, items
+from worker.trainer.source import ALLOWED
 
 NOTHING = cast("Any", None)
 
@@ -465,13 +466,13 @@ def test_a_resumed_run_knows_that_its_function_judges(own: Pool) -> None:
 
 def test_only_a_function_that_the_operator_names_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
     term = FunctionReward(function="os:system")
-    monkeypatch.delenv(function.SETTING, raising=False)
+    monkeypatch.delenv(ALLOWED, raising=False)
     with pytest.raises(ConfigError, match="os:system is not one that this worker allows"):
         function.build(term, NOTHING, NOTHING)
-    monkeypatch.setenv(function.SETTING, "own:words, os:systems")
+    monkeypatch.setenv(ALLOWED, "own:words, os:systems")
     with pytest.raises(ConfigError, match="it allows own:words, os:systems"):
         function.build(term, NOTHING, NOTHING)
-    monkeypatch.setenv(function.SETTING, "own:words, os:system")
+    monkeypatch.setenv(ALLOWED, "own:words, os:system")
     function.build(term, NOTHING, NOTHING)
 
 

@@ -4,7 +4,6 @@ Only a function that the operator's setting names is called, in a process that c
 """
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,18 +16,17 @@ from worker.trainer.rewards.grading.begun import Begun
 from worker.trainer.rewards.grading.pool import LIMIT_S, Found, Pool
 from worker.trainer.rewards.sampled_response import Grade, SampledResponse, Score
 from worker.trainer.run import Run
-
-SETTING = "PODIUM_REWARD_FUNCTIONS"
+from worker.trainer.source import ALLOWED, allowed_functions
 
 
 def build(term: FunctionReward, tokenizer: PreTrainedTokenizerBase, run: Run) -> Score:
     """The term with its function. Raises ConfigError if the operator does not allow it."""
-    allowed = [one.strip() for one in os.environ.get(SETTING, "").split(",") if one.strip()]
+    allowed = allowed_functions()
     if term.function not in allowed:
         raise ConfigError(
             f"the reward function {term.function} is not one that this worker allows; it allows "
             f"{', '.join(allowed) or 'none'}",
-            f"Ask the operator to name it in {SETTING} on the worker, or use another reward term.",
+            f"Ask the operator to name it in {ALLOWED} on the worker, or use another reward term.",
         )
     return FunctionScorer(term.function)
 
