@@ -61,6 +61,18 @@ def test_zero_is_told_as_it_is(values: list[float | None], place: int) -> None:
     assert scale.low + scale.unit * number == 0
 
 
+@given(_VALUES)
+def test_the_value_that_is_farthest_from_zero_is_told_as_it_is(values: list[float | None]) -> None:
+    values.append(0.0)
+    far = max((one for one in values if one is not None), key=abs)
+    scale = scale_of(values)
+
+    number = scale.numbers(values)[values.index(far)]
+
+    assert number is not None
+    assert scale.low + scale.unit * number == pytest.approx(far, rel=1e-14)
+
+
 @given(st.floats(-1e6, 1e6), st.integers(1, 50))
 def test_values_that_are_all_the_same_are_told_as_they_are(value: float, n: int) -> None:
     columns = Columns()

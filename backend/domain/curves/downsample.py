@@ -160,7 +160,9 @@ def scale_of(values: Iterable[float | None]) -> Scale:
     if not (_LEAST <= unit < math.inf and low + unit > low and high - unit < high):
         return EXACT
     if low < 0 < high:
-        # It begins a whole number of units below 0, at most one below the least value.
-        unit = (high - low) / (LEVELS - 1)
+        # 0 is a whole number of units away from the end that is farther from it, and from where the
+        # numbers begin: less than a unit below the least value.
+        far = max(-low, high)
+        unit = far / math.floor(far / ((high - low) / (LEVELS - 1)))
         low = -math.ceil(-low / unit) * unit
     return Scale(low, unit)

@@ -161,7 +161,7 @@ def test_curves_are_sent_as_whole_numbers_and_compressed(
     for name, own in (("value", "value"), ("lower", "low"), ("upper", "high")):
         low, unit, numbers = y[name]["low"], y[name]["unit"], y[name]["numbers"]
         assert all(isinstance(one, int) and 0 <= one <= 8192 for one in numbers)
-        assert unit <= (max(exact[own]) - min(exact[own])) / 8191
+        assert unit / 2 <= (max(exact[own]) - min(exact[own])) / 8192
         for number, value in zip(numbers, exact[own], strict=True):
             assert low + unit * number == pytest.approx(value, abs=0.5001 * unit)
 
