@@ -79,11 +79,11 @@ export const liveRunsQuery = (projectId: string) =>
     limit: 100,
   });
 
-/** Which evaluation ended last, of all that the reader may see; empty: none has. */
+/** Which evaluation succeeded last, of all that the reader may see; empty: none has. */
 export const newestEvaluationQuery = queryOptions({
   queryKey: ["newest-evaluation"],
   queryFn: async ({ signal }) => {
-    const query = { filter: "method:evaluate", sort: "-finished", limit: 1 };
+    const query = { method: "evaluate", state: "succeeded", sort: "-finished", limit: 1 };
     const { items } = await request<Listing<Run>>("/runs", { signal, query });
     // One that is queued again ends again.
     return items.map(({ id, finished_at: at }) => `${id} ${String(at)}`).join();

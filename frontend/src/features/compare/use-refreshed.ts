@@ -1,6 +1,6 @@
 /**
  * Refetches what is compared when the stream, which all tabs of a browser share, reports a change,
- * and while the stream is cut, every ten seconds. The answers also after any evaluation has ended:
+ * and while the stream is cut, every ten seconds. The answers also after any evaluation has succeeded:
  * it may be of a model of a compared run, whose stream tells nothing of it.
  *
  * Runs that have ended are followed, too: somebody may attach values to them or queue them again.
@@ -19,7 +19,7 @@ import { askerOf, type Asker } from "./asker";
 
 /** Of one stream; those that may tell come first. */
 const MOST_FOLLOWED = 100;
-/** How often to ask which evaluation ended last. */
+/** How often to ask which evaluation succeeded last. */
 const EVALUATED_REFETCH_MS = 60_000;
 
 export const mayTell = (run: Run) => isLive(run) || run.state === "queued";
@@ -105,8 +105,8 @@ export function useRefreshed(
 }
 
 /**
- * Which evaluation ended last. Asked for a minute after the page has opened at the earliest, and so
- * after the first answers: whatever is found first may have ended since.
+ * Which evaluation succeeded last. Asked for a minute after the page has opened at the earliest, and
+ * so after the first answers: whatever is found first may have ended since.
  */
 function useEvaluated(enabled: boolean): string {
   const asked = useQuery({
