@@ -61,6 +61,26 @@ def test_every_edit_changes_the_hash(installed: Path, name: str) -> None:
     assert source.describe_source()["sha256"] == renamed
 
 
+def test_a_checkout_names_the_files_that_were_edited_since_its_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "worker" / "trainer" / "a file.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("x = 1\n", "utf-8")
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for asked in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *asked], check=True)
+    monkeypatch.setattr(source, "_ROOT", tmp_path)
+    assert source.describe_source()["edited"] is None
+
+    file.write_text("x = 2\n", "utf-8")
+    (tmp_path / "problems" / "new").mkdir(parents=True)
+    for name in ("problems/new/b.py", "problems/notes.md", "elsewhere.py"):
+        (tmp_path / name).write_text("", "utf-8")
+
+    assert source.describe_source()["edited"] == ["problems/new/b.py", "worker/trainer/a file.py"]
+
+
 def test_the_hash_sees_all_that_the_trainer_imports() -> None:
     hashed = {folder.replace("/", ".") for folder in source._FOLDERS}
 

@@ -14,25 +14,42 @@ _ROOT = Path(__file__).resolve().parents[2]
 # What the numbers of a run come from: graders of puzzles and intervals are outside of the trainer.
 _FOLDERS = ("worker/trainer", "backend/schemas", "problems", "intervals")
 _GIT_S = 5
+_MOST_EDITED = 50
 
 ALLOWED = "PODIUM_REWARD_FUNCTIONS"
 
 
-def describe_source() -> dict[str, str | None]:
-    """Version, commit and SHA-256 of the trainer's code; the hash alone sees uncommitted edits."""
-    return {"version": version("podium"), "commit": _commit(_ROOT), "sha256": _sha256(_ROOT)}
+def describe_source() -> dict[str, object]:
+    """Version, commit and SHA-256 of the trainer's code; the hash alone sees every edit.
+
+    `edited`: the files that are not as the commit has them, some at most; None without any.
+    """
+    return {
+        "version": version("podium"),
+        "commit": _git(_ROOT, "rev-parse", "HEAD"),
+        "edited": _edited(_ROOT),
+        "sha256": _sha256(_ROOT),
+    }
 
 
-def _commit(root: Path) -> str | None:
+def _edited(root: Path) -> list[str] | None:
+    said = _git(root, "status", "--porcelain", "--no-renames", "-uall", "-z", "--", *_FOLDERS)
+    # Two letters say what has become of it.
+    names = [entry[3:] for entry in (said or "").split("\0")]
+    return sorted(name for name in names if name.endswith(".py"))[:_MOST_EDITED] or None
+
+
+def _git(root: Path, *asked: str) -> str | None:
+    """What git says of a checkout; None if it is none."""
     # Without a look, git would find a repository that an installation happens to lie in.
     if not (root / ".git").exists():
         return None
-    command = ["git", "-C", str(root), "rev-parse", "HEAD"]
+    command = ["git", "--no-optional-locks", "-C", str(root), *asked]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_GIT_S, check=True)
-    except (OSError, subprocess.SubprocessError):
+    except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
+    return done.stdout.removesuffix("\n")
 
 
 def _sha256(root: Path) -> str:
