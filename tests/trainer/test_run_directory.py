@@ -18,8 +18,9 @@ from backend.schemas.policy_gradient import Kl
 from backend.schemas.run_directory import names
 from backend.schemas.run_directory.events import ExitReport
 from backend.schemas.sections import Optim
+from backend.schemas.training import parse_run_config
 from backend.schemas.vocabulary import FailureCause
-from tests.trainer.conftest import Workshop, lines, sft_config
+from tests.trainer.conftest import Workshop, lines, policy_gradient_config, sft_config
 from worker.process.trainer_process import environment
 from worker.run_directory.layout import RunDirectory
 from worker.trainer import checkpoint, exit_report
@@ -34,7 +35,8 @@ from worker.trainer.errors import (
 from worker.trainer.events import MOST_VALUES, Events
 from worker.trainer.methods.policy_gradient.kl_control import KlControl
 from worker.trainer.optim import Optimizer, learning_rate
-from worker.trainer.run import attempt_number
+from worker.trainer.run import attempt_number, functions_of
+from worker.trainer.source import ALLOWED
 
 
 def written(path: Path) -> list[dict[str, object]]:
@@ -294,6 +296,25 @@ def test_a_run_that_goes_on_elsewhere_says_what_is_other_there(
         "The run resumed in another environment, so its results are not equal bit for bit: "
         f"threads: 7 -> 1; torch_build: CPU capability usage: none -> {capability}."
     )
+
+
+def test_of_the_functions_that_a_worker_allows_a_run_records_those_that_it_names(
+    workshop: Workshop, tiny_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a function that it does not call says nothing of it."""
+    monkeypatch.setenv(ALLOWED, "json:loads,json:dumps")
+    run_dir = workshop.lay_out("run", sft_config(tiny_model))
+    assert workshop.run_here(run_dir)["code"] == 0
+    (start,) = lines(run_dir, "start")
+    assert start["environment"]["reward_functions"] == {}
+
+    terms = [{"kind": "function", "function": "json:loads"}, {"kind": "finished"}]
+    named, prompts = {"path": str(tiny_model)}, {"path": "inputs/prompts.jsonl"}
+    for method, reward in (("generate", terms), ("evaluate", {"terms": terms})):
+        sampler = {"method": method, "model": named, "prompts": prompts, "reward": reward}
+        assert functions_of(parse_run_config(sampler)) == ["json:loads"]
+    learns = policy_gradient_config(tiny_model, reward={"terms": terms})
+    assert functions_of(parse_run_config(learns)) == ["json:loads"]
 
 
 @pytest.mark.parametrize(

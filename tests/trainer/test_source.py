@@ -100,21 +100,43 @@ def imported(folder: Path) -> set[str]:
     return {name for name in found if name.split(".")[0] in OWN}
 
 
-def test_the_functions_of_the_operator_are_told_by_their_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without running them: what is found is not imported."""
-    (tmp_path / "theirs").mkdir()
-    (tmp_path / "theirs" / "__init__.py").write_text("raise SystemExit\n", "utf-8")
-    file = tmp_path / "theirs" / "rewards.py"
-    file.write_text("raise SystemExit\n", "utf-8")
+@pytest.fixture
+def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a package of the operator, which may not be run."""
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("raise SystemExit\n", "utf-8")
+    (folder / "rewards.py").write_text("raise SystemExit\n", "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    assert source.describe_functions() == {}
-    monkeypatch.setenv(source.ALLOWED, "theirs.rewards:first, theirs.rewards:second, gone.far:f")
+    return folder
 
-    before = source.describe_functions()
-    file.write_text("raise ValueError\n", "utf-8")
-    after = source.describe_functions()
 
-    assert list(before) == ["theirs.rewards:first", "theirs.rewards:second"]
+def test_the_functions_that_a_run_names_are_told_by_their_files(
+    theirs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = ["theirs.rewards:first", "theirs.rewards:second", "os:system"]
+    monkeypatch.setenv(source.ALLOWED, f"{named[0]}, {named[1]}, theirs.rewards:other")
+
+    before = source.describe_functions(named)
+    (theirs / "rewards.py").write_text("raise ValueError\n", "utf-8")
+    after = source.describe_functions(named)
+
+    assert source.describe_functions([]) == {}
+    assert list(before) == named[:2]
     assert all(before[name] != after[name] for name in before)
+
+
+def test_a_function_whose_file_is_not_found_or_not_read_has_no_hash(
+    theirs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among them one in a folder without `__init__.py` within a package that is not imported."""
+    (theirs / "deep" / "deeper").mkdir(parents=True)
+    for folder in ("deep", "deep/deeper"):
+        (theirs / folder / "maths.py").write_text("", "utf-8")
+    # A file whose first bytes nobody may read.
+    (theirs / "unread.py").symlink_to("/proc/self/mem")
+    modules = ("gone.far", "deep.maths", "deep.deeper.maths", "unread")
+    named = [f"theirs.{module}:f" for module in modules]
+    monkeypatch.setenv(source.ALLOWED, ",".join(named))
+
+    assert source.describe_functions(named) == dict.fromkeys(named)

@@ -9,6 +9,7 @@ import platform
 import resource
 import signal
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +17,7 @@ from types import FrameType
 
 import torch
 
+from backend.schemas.rewards import FunctionReward, Reward
 from backend.schemas.run_directory import names
 from backend.schemas.training import RunConfig
 from worker.trainer.checkpoint import Checkpoint, load_newest
@@ -106,7 +108,7 @@ def open_run(directory: Path, config: RunConfig, stop: StopWish) -> Run:
         )
     device = torch.device("cuda" if config.resources.gpus > 0 else "cpu")
     dtype = compute_dtype(config.precision, device)
-    here = describe_environment(device, dtype)
+    here = describe_environment(device, dtype, functions_of(config))
     events = Events(directory / names.EVENTS)
     run = Run(
         directory, config, attempt_number(directory), device, dtype, events, stop, resumed, here,
@@ -157,7 +159,16 @@ def attempt_number(directory: Path) -> int:
     return max([int(one.name) for one in folders if one.name.isdecimal()], default=1)
 
 
-def describe_environment(device: torch.device, dtype: torch.dtype) -> dict[str, object]:
+def functions_of(config: RunConfig) -> list[str]:
+    """The functions of the operator that the reward of this run calls."""
+    given = getattr(config, "reward", [])
+    terms = given.terms if isinstance(given, Reward) else given
+    return [term.function for term in terms if isinstance(term, FunctionReward)]
+
+
+def describe_environment(
+    device: torch.device, dtype: torch.dtype, functions: Iterable[str]
+) -> dict[str, object]:
     """What results may depend on beyond the config: exactness holds only where this is equal."""
     return {
         "threads": torch.get_num_threads(),
@@ -167,7 +178,7 @@ def describe_environment(device: torch.device, dtype: torch.dtype) -> dict[str, 
         "python": platform.python_version(),
         "versions": {name: version(name) for name in LIBRARIES},
         "code": describe_source(),
-        "reward_functions": describe_functions(),
+        "reward_functions": describe_functions(functions),
         "onednn_max_cpu_isa": os.environ.get("ONEDNN_MAX_CPU_ISA"),
         "torch_build": _torch_build(),
     }

@@ -1,11 +1,12 @@
 """Which code trains: its release, its commit if it is a checkout, and hashes of its files.
 
-Beside it the functions of the operator that it may call: which, and hashes of theirs.
+Beside it the functions of the operator that a run calls: which, and hashes of theirs.
 """
 
 import hashlib
 import os
 import subprocess
+from collections.abc import Iterable
 from importlib.machinery import PathFinder
 from importlib.metadata import version
 from pathlib import Path
@@ -65,15 +66,22 @@ def allowed_functions() -> list[str]:
     return [one.strip() for one in os.environ.get(ALLOWED, "").split(",") if one.strip()]
 
 
-def describe_functions() -> dict[str, str]:
-    """By function the SHA-256 of the file that it stands in; one that is not found is left out.
+def describe_functions(named: Iterable[str]) -> dict[str, str | None]:
+    """By function that is named and allowed the SHA-256 of its file; None if it is not found.
 
     What this file imports from others is not seen.
     """
-    files = {name: _file_of(name.partition(":")[0]) for name in allowed_functions()}
-    return {
-        name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file
-    }
+    allowed = allowed_functions()
+    return {name: _hash_of(name.partition(":")[0]) for name in named if name in allowed}
+
+
+def _hash_of(module: str) -> str | None:
+    try:
+        file = _file_of(module)
+        return hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else None
+    # KeyError: a folder without `__init__.py` in a package that is not imported.
+    except (KeyError, ImportError, ValueError, OSError):
+        return None
 
 
 def _file_of(module: str) -> Path | None:
