@@ -149,7 +149,11 @@ class PackedValues(ApiAnswer):
 
 
 class BandValues(ApiAnswer):
-    """The columns of a band; the 95 % interval is from `lower` to `upper`."""
+    """The columns of a band; the 95 % interval is from `lower` to `upper`.
+
+    Without `exact` an end is null where it is the value, as it is if the seeds show no spread. Each
+    column is rounded by itself: an end may come out on the other side of the value.
+    """
 
     value: PackedValues
     lower: PackedValues

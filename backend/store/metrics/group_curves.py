@@ -67,10 +67,12 @@ def read(
 
 
 def _curve(group: int, name: str, band: Band, *, exact: bool) -> GroupCurve:
+    ends = (band.low, band.high)
+    lower, upper = ends if exact else (_beside(band.value, end) for end in ends)
     values = BandValues.model_construct(
         value=_packed(band.value, exact=exact),
-        lower=_packed(band.low, exact=exact),
-        upper=_packed(band.high, exact=exact),
+        lower=_packed(lower, exact=exact),
+        upper=_packed(upper, exact=exact),
     )
     return GroupCurve.model_construct(
         group=group,
@@ -81,6 +83,11 @@ def _curve(group: int, name: str, band: Band, *, exact: bool) -> GroupCurve:
         n_nan=band.n_nan,
         y=values,
     )
+
+
+def _beside(value: Sequence[float | None], end: Sequence[float | None]) -> list[float | None]:
+    """The end without what is the value: in parts of another range it would be beside it."""
+    return [None if one == own else one for own, one in zip(value, end, strict=True)]
 
 
 def _packed(values: Sequence[float | None], *, exact: bool) -> PackedValues:

@@ -316,6 +316,9 @@ export interface components {
         /**
          * BandValues
          * @description The columns of a band; the 95 % interval is from `lower` to `upper`.
+         *
+         *     Without `exact` an end is null where it is the value, as it is if the seeds show no spread. Each
+         *     column is rounded by itself: an end may come out on the other side of the value.
          */
         BandValues: {
             value: components["schemas"]["PackedValues"];

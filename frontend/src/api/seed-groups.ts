@@ -20,8 +20,21 @@ export interface GroupCurve {
 
 /** Of what the service answers. */
 export function groupCurveOf({ y, ...curve }: AnsweredGroupCurve): GroupCurve {
-  return { ...curve, value: unpacked(y.value), low: unpacked(y.lower), high: unpacked(y.upper) };
+  const value = unpacked(y.value);
+  const [low, high] = [endOf(y.lower, value, Math.min), endOf(y.upper, value, Math.max)];
+  return { ...curve, value, low, high };
 }
+
+/** Null where it is the value; rounded by itself, it may be beyond it. */
+const endOf = (
+  packed: PackedValues,
+  value: readonly (number | null)[],
+  outer: (one: number, other: number) => number,
+) =>
+  unpacked(packed).map((end, place) => {
+    const own = value[place] ?? null;
+    return own === null || end === null ? own : outer(end, own);
+  });
 
 const unpacked = ({ low, unit, numbers }: PackedValues) =>
   numbers.map((one) => (one === null ? null : low + unit * one));

@@ -183,13 +183,27 @@ def test_a_mean_that_stays_and_a_zero_are_told_as_they_are(
     constant, crossing = (told(one["y"]["value"]) for one in answer["items"])
     assert constant == pytest.approx([0.3] * 4, abs=1e-15)
     assert crossing == [pytest.approx(-0.7, abs=2e-4), 0.0, pytest.approx(0.6, abs=2e-4)]
-    lower, upper = (told(answer["items"][1]["y"][end]) for end in ("lower", "upper"))
-    assert (lower[1], upper[1]) == (0.0, 0.0)
 
 
-def told(column: dict[str, Any]) -> list[float]:
+def test_seeds_that_agree_show_no_spread(api: TestClient, database: Database, seed: Seed) -> None:
+    """Each column has a range of its own, in which one value comes out as three."""
+    spreads = [[0.3, 0.3, 0.3], [0.1, 0.27, 0.6], [0.0, 0.0, 0.0], [0.71, 0.3, 0.29]]
+    runs = [made(api, database, seed, n, [one[n] for one in spreads]) for n in range(3)]
+    query = {"runs": ",".join(runs), "names": "eval/reward"}
+    (exact,) = curves(api, **query)
+
+    (sent,) = api.get("/seed-groups/curves", params=query).raise_for_status().json()["items"]
+
+    lower, upper = (told(sent["y"][end]) for end in ("lower", "upper"))
+    assert [one is None for one in lower] == [True, False, True, False]
+    assert [one is None for one in upper] == [True, False, True, False]
+    assert exact["low"][0] == exact["value"][0] == exact["high"][0] == 0.3
+
+
+def told(column: dict[str, Any]) -> list[float | None]:
     """The values of a packed column."""
-    return [column["low"] + column["unit"] * number for number in column["numbers"]]
+    low, unit = column["low"], column["unit"]
+    return [None if number is None else low + unit * number for number in column["numbers"]]
 
 
 def test_values_that_are_not_finite_are_told_with_the_mean_of_the_others(

@@ -39,6 +39,21 @@ it("reads a curve of a group as it is sent: each column in parts of its range", 
   ]);
 });
 
+it("reads an end as the value where it is none of its own, and never beyond it", () => {
+  const y = {
+    value: { low: 1, unit: 0.5, numbers: [0, 2] },
+    lower: { low: 1.5, unit: 1, numbers: [null, 1] },
+    upper: { low: 1.5, unit: 2, numbers: [null, 0] },
+  };
+  const sent = { group: 1, name: "loss", is_iqm: true, x: [1, 2], n: [3, 3], n_nan: [0, 0] };
+  const { value, low, high } = groupCurveOf({ ...sent, y });
+  expect([value, low, high]).toEqual([
+    [1, 2],
+    [1, 2],
+    [1, 2],
+  ]);
+});
+
 describe("a closer look at compared curves", () => {
   it("is asked for where a curve leaves points out", () => {
     expect(isComplete([series([1, 2]), series([5])])).toBe(true);
