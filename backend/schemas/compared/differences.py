@@ -46,6 +46,10 @@ class ComparedSnapshot(ApiAnswer):
     criterion: str
     created_at: datetime
     runs: list[str]
+    is_trained_on: bool = Field(
+        description="Whether one of these runs trains on what it does not hold out: none does in "
+        "`evaluate` and `generate`, on evaluation sets and on `texts`."
+    )
 
 
 class PromptOverlap(ApiAnswer):
@@ -68,10 +72,6 @@ class DataDifference(ApiAnswer):
     """A field of the config in which not all runs name the same snapshot."""
 
     field: str = Field(description="As in `evaluation_sets.NAME.prompts`, sets by their names.")
-    is_trained_on: bool = Field(
-        description="Whether runs train on what it does not hold out. On the prompts of evaluation "
-        "sets and on `texts` none does."
-    )
     snapshots: list[ComparedSnapshot] = Field(description="In the order of the runs.")
     overlaps: list[PromptOverlap | None] = Field(
         description="Each snapshot after the first beside the first; null = too large to compare."

@@ -48,13 +48,17 @@ def of_runs(session: Session, run_ids: Sequence[str], caller: Caller) -> DataDif
         if len(by_snapshot) == 1 and naming == configs.keys():
             same.append(field)
         elif known:
-            trains = any(configs[run]["method"] not in SAMPLERS for run in naming)
+            training = {run for run in naming if configs[run]["method"] not in SAMPLERS}
             items.append(
                 DataDifference(
                     field=field,
-                    is_trained_on=field in _KINDS and trains,
                     snapshots=[
-                        _compared(snapshots[one], runs, names.get(one, one))
+                        _compared(
+                            snapshots[one],
+                            name=names.get(one, one),
+                            runs=runs,
+                            is_trained_on=field in _KINDS and not training.isdisjoint(runs),
+                        )
                         for one, runs in known.items()
                     ],
                     overlaps=prompts.overlaps([snapshots[one] for one in known]),
@@ -86,9 +90,9 @@ def _snapshots(session: Session, ids: set[str]) -> dict[str, Snapshot]:
     return {one.id: one for one in session.scalars(complete)}
 
 
-def _compared(snapshot: Snapshot, runs: list[str], name: str) -> ComparedSnapshot:
-    same = ComparedSnapshot.model_fields.keys() - {"runs", "name"}
-    return ComparedSnapshot(runs=runs, name=name, **{one: getattr(snapshot, one) for one in same})
+def _compared(snapshot: Snapshot, **more: Any) -> ComparedSnapshot:
+    same = ComparedSnapshot.model_fields.keys() - more.keys()
+    return ComparedSnapshot(**{one: getattr(snapshot, one) for one in same}, **more)
 
 
 class _Prompts:

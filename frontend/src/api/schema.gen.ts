@@ -410,6 +410,11 @@ export interface components {
             created_at: string;
             /** Runs */
             runs: string[];
+            /**
+             * Is Trained On
+             * @description Whether one of these runs trains on what it does not hold out: none does in `evaluate` and `generate`, on evaluation sets and on `texts`.
+             */
+            is_trained_on: boolean;
         };
         /**
          * ComparisonAnswer
@@ -529,11 +534,6 @@ export interface components {
              * @description As in `evaluation_sets.NAME.prompts`, sets by their names.
              */
             field: string;
-            /**
-             * Is Trained On
-             * @description Whether runs train on what it does not hold out. On the prompts of evaluation sets and on `texts` none does.
-             */
-            is_trained_on: boolean;
             /**
              * Snapshots
              * @description In the order of the runs.

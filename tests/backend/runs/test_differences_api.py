@@ -106,7 +106,8 @@ def test_snapshots_are_compared_by_the_text_of_their_prompts(
     answer = api.get("/data-differences", params={"runs": ",".join(other)}).json()
 
     (found,) = answer["items"]
-    assert (found["field"], found["is_trained_on"], found["without"]) == ("prompts", True, [])
+    assert (found["field"], found["without"]) == ("prompts", [])
+    assert [one["is_trained_on"] for one in found["snapshots"]] == [True, True]
     assert [(one["name"], one["runs"]) for one in found["snapshots"]] == [
         ("one", other[:1]),
         ("two", other[1:]),
@@ -121,6 +122,23 @@ def test_snapshots_are_compared_by_the_text_of_their_prompts(
             "trained_on_heldout": 1,
             "heldout_from_training": 0,
         }
+    ]
+
+
+def test_nobody_trains_on_what_only_an_evaluation_names(
+    api: TestClient, seed: Seed, other: list[str]
+) -> None:
+    config = seed.policy_gradient(prompts={"id": "snapshot_two"})
+    sampler = {"method": "evaluate", "model": config["model"], "prompts": config["prompts"]}
+    sampler["reward"] = {"terms": [{"kind": "finished"}]}
+    run = str(api.post("/runs", json=seed.body(sampler)).raise_for_status().json()["id"])
+
+    answer = api.get("/data-differences", params={"runs": f"{other[0]},{run}"}).json()
+
+    (found,) = answer["items"]
+    assert [(one["name"], one["is_trained_on"]) for one in found["snapshots"]] == [
+        ("one", True),
+        ("two", False),
     ]
 
 
@@ -165,8 +183,7 @@ def test_evaluation_sets_and_texts_are_compared_by_name(
         ("near", runs[:1]),
         ("far", runs[1:]),
     ]
-    assert not texts["is_trained_on"]
-    assert not hard["is_trained_on"]
+    assert not any(one["is_trained_on"] for one in texts["snapshots"] + hard["snapshots"])
     (overlap,) = hard["overlaps"]
     assert (overlap["in_both"], overlap["added"], overlap["removed"]) == (1, 1, 1)
 

@@ -9,21 +9,19 @@ import type { DataDifference, DataDifferences as Found, SeedGroups } from "@/api
 import { DataDifferences } from "./data-differences";
 
 const counts = { train: { records: 2 }, heldout: { records: 1 } };
-const snapshot = (name: string, run: string) => ({
-  id: name,
-  name,
-  sha256: name,
-  counts,
-  runs: [run],
+const snapshot = (name: string, run: string, isTrainedOn = false) => ({
+  ...{ id: name, name, sha256: name, counts },
+  ...{ runs: [run], is_trained_on: isTrainedOn },
 });
 const overlap = {
   ...{ in_both: 2, added: 1, removed: 1, heldout_in_both: 0, is_heldout_equal: false },
-  ...{ trained_on_heldout: 1, heldout_from_training: 0 },
+  ...{ trained_on_heldout: 1, heldout_from_training: 2 },
 };
 
-const difference = (field: string, isTrainedOn: boolean, more: object = {}) => ({
-  ...{ field, is_trained_on: isTrainedOn, overlaps: [overlap], without: [] },
-  ...{ snapshots: [snapshot("first", "a"), snapshot("second", "b")] },
+/** Of two snapshots, each with whether its run trains on it. */
+const difference = (field: string, areTrainedOn: [boolean, boolean], more: object = {}) => ({
+  ...{ field, overlaps: [overlap], without: [] },
+  snapshots: [snapshot("first", "a", areTrainedOn[0]), snapshot("second", "b", areTrainedOn[1])],
   ...more,
 });
 
@@ -41,13 +39,24 @@ function text(items: readonly object[], same: readonly string[] = []): string {
 }
 
 test("a prompt that is trained on and held out elsewhere is told", () => {
-  const shown = text([difference("prompts", true)]);
+  const shown = text([difference("prompts", [true, true])]);
   expect(shown).toContain("Trained on");
   expect(shown).toContain("This one trains on 1 prompt that the first holds out.");
+  expect(shown).toContain("The first trains on 2 prompts that this one holds out.");
+});
+
+test("what a run only evaluates is not trained on", () => {
+  const evaluatesSecond = text([difference("prompts", [true, false])]);
+  expect(evaluatesSecond).not.toContain("This one trains on");
+  expect(evaluatesSecond).toContain("The first trains on 2 prompts that this one holds out.");
+  expect(evaluatesSecond).not.toContain("Trained on");
+  const evaluatesFirst = text([difference("prompts", [false, true])]);
+  expect(evaluatesFirst).toContain("This one trains on 1 prompt that the first holds out.");
+  expect(evaluatesFirst).not.toContain("The first trains on");
 });
 
 test("nobody trains on the prompts of an evaluation set", () => {
-  const shown = text([difference("evaluation_sets.people_8.prompts", false)]);
+  const shown = text([difference("evaluation_sets.people_8.prompts", [false, false])]);
   expect(shown).toContain("prompts of the set people_8");
   expect(shown).toContain("2 in common, 1 added, 1 removed.");
   expect(shown).not.toMatch(/train/i);
@@ -55,7 +64,9 @@ test("nobody trains on the prompts of an evaluation set", () => {
 
 test("groups that name no snapshot are said", () => {
   const one = { snapshots: [snapshot("first", "a")], overlaps: [], without: ["b"] };
-  expect(text([difference("texts", false, one)])).toContain("Groups with runs that name none: B.");
+  expect(text([difference("texts", [false, false], one)])).toContain(
+    "Groups with runs that name none: B.",
+  );
 });
 
 test("what all use is listed by name", () => {

@@ -14,10 +14,10 @@ import { Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { number, plural, shortHash, words } from "@/lib/format";
 
-const columns = (isTrainedOn: boolean): readonly Column[] => [
+const columns = (areTrainedOn: boolean): readonly Column[] => [
   "Snapshot",
   "Groups",
-  [isTrainedOn ? "Trained on" : "Not held out", "num"],
+  [areTrainedOn ? "Trained on" : "Not held out", "num"],
   ["Held out", "num"],
   "sha256",
   "Prompts, compared with the first",
@@ -46,7 +46,12 @@ const groupsOf = (answer: SeedGroups, runs: readonly string[]): string =>
     )
     .join(", ");
 
-function Overlap({ overlap, isTrainedOn }: { overlap: PromptOverlap; isTrainedOn: boolean }) {
+function Overlap(props: {
+  overlap: PromptOverlap;
+  first: ComparedSnapshot;
+  own: ComparedSnapshot;
+}) {
+  const { overlap, first, own } = props;
   const { in_both: both, added, removed, trained_on_heldout: leaked } = overlap;
   return (
     <>
@@ -54,13 +59,13 @@ function Overlap({ overlap, isTrainedOn }: { overlap: PromptOverlap; isTrainedOn
       {overlap.is_heldout_equal
         ? "Both hold out the same prompts."
         : "The held-out prompts differ."}
-      {isTrainedOn && leaked > 0 && (
+      {own.is_trained_on && leaked > 0 && (
         <b className="leaked">
           {" "}
           This one trains on {plural(leaked, "prompt")} that the first holds out.
         </b>
       )}
-      {isTrainedOn && overlap.heldout_from_training > 0 && (
+      {first.is_trained_on && overlap.heldout_from_training > 0 && (
         <b className="leaked">
           {" "}
           The first trains on {plural(overlap.heldout_from_training, "prompt")} that this one holds
@@ -73,13 +78,14 @@ function Overlap({ overlap, isTrainedOn }: { overlap: PromptOverlap; isTrainedOn
 
 function beside(difference: DataDifference, place: number, mostRecords: number) {
   const first = difference.snapshots[0];
-  if (place === 0) return "–";
-  if (difference.snapshots[place]?.sha256 === first?.sha256) return "The same records.";
+  const own = difference.snapshots[place];
+  if (place === 0 || first === undefined || own === undefined) return "–";
+  if (own.sha256 === first.sha256) return "The same records.";
   const overlap = difference.overlaps[place - 1];
   return overlap == null ? (
     `Not compared: together they have more than ${number(mostRecords)} records.`
   ) : (
-    <Overlap overlap={overlap} isTrainedOn={difference.is_trained_on} />
+    <Overlap overlap={overlap} first={first} own={own} />
   );
 }
 
@@ -90,7 +96,7 @@ function Snapshots(props: { difference: DataDifference; answer: SeedGroups; most
     <>
       <p className="mono small field-name">{nameOf(difference.field)}</p>
       <Table
-        columns={columns(difference.is_trained_on)}
+        columns={columns(difference.snapshots.every((one) => one.is_trained_on))}
         items={difference.snapshots.map((one, place) => ({ one, place }))}
       >
         {({ one, place }) => (
