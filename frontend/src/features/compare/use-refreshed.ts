@@ -105,8 +105,8 @@ export function useRefreshed(
 }
 
 /**
- * Which evaluation succeeded last. Asked for a minute after the page has opened at the earliest, and
- * so after the first answers: whatever is found first may have ended since.
+ * Which evaluation succeeded last; empty until a minute after the page has opened. By then the first
+ * answers are there, and whatever is found may have ended since: they are asked for once more.
  */
 function useEvaluated(enabled: boolean): string {
   const asked = useQuery({
