@@ -390,12 +390,22 @@ def test_the_keys_of_old_runs_are_told_and_none_of_another_project(
     project = site.known[0].run["project_id"]
     with database.write() as session:
         of_id = {run.id: run.number for run in session.execute(select(Run.id, Run.number))}
-        oldest, old, newest = (of_id[site.known[place].run["id"]] for place in (0, 3, -1))
+        places = (0, 1, 2, 3, -1)
+        oldest, first, between, old, newest = (of_id[site.known[n].run["id"]] for n in places)
         session.add(Project(id="project_other", created_at=AT, name="other"))
         session.flush()
-        session.execute(update(Run).where(Run.number == old).values(project_id="project_other"))
-        told = {oldest: "config.once", old: "config.theirs", newest: "metric.new"}
-        session.add_all(RunFact(key=key, run=run, number=1.0) for run, key in told.items())
+        theirs = update(Run).where(Run.number.in_([first, old]))
+        session.execute(theirs.values(project_id="project_other"))
+        told = {
+            "config.once": [oldest],
+            "config.theirs": [first, old],
+            # Both ends of it are of the other project.
+            "config.within": [first, between, old],
+            "metric.new": [newest],
+        }
+        session.add_all(
+            RunFact(key=key, run=run, number=1.0) for key, runs in told.items() for run in runs
+        )
 
     answer = site.api.get(f"/projects/{project}/run-keys").json()
     with database.read() as session:
@@ -405,5 +415,5 @@ def test_the_keys_of_old_runs_are_told_and_none_of_another_project(
 
     metrics = [f"metric.{name}" for name in answer["metrics"]]
     assert sorted(answer["config"] + metrics) == every
-    assert {"config.once", "metric.new"} <= set(every)
+    assert {"config.once", "config.within", "metric.new"} <= set(every)
     assert "config.theirs" not in every
