@@ -22,6 +22,8 @@ EXPECTED = (
     "versions.torch",
     "versions.transformers",
 )
+# By name their hashes: expected of what a run calls.
+_FUNCTIONS = "reward_functions."
 _MOST_FACTS = 200
 _LONGEST = 500
 _MOST_DEPTH = 8
@@ -44,7 +46,7 @@ def environment_differences(
         for path in paths
         if any(one.get(path) != everything[0].get(path) for one in everything)
     ]
-    return EnvironmentDifferences(items=items[:_MOST_FACTS], unrecorded=_unrecorded(facts))
+    return EnvironmentDifferences(items=items[:_MOST_FACTS], unrecorded=_unrecorded(attempts))
 
 
 def _facts(environment: Environment) -> dict[str, Any]:
@@ -79,14 +81,21 @@ def _words(value: Any, common: Sequence[Any]) -> str:
     return str(value)[:_LONGEST]
 
 
-def _unrecorded(facts: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, list[str]]:
+def _unrecorded(attempts: Mapping[str, Sequence[Environment]]) -> dict[str, list[str]]:
     """List, by expected fact, the runs without it; `environment`: those that reported nothing."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for run, attempts in facts.items():
-        if not any(attempts):
+    for run, environments in attempts.items():
+        facts = [_facts(one) for one in environments]
+        if not any(facts):
             found["environment"].append(run)
             continue
-        for path in EXPECTED:
-            if not all(path in one for one in attempts):
-                found[path].append(run)
+        missing = [path for path in EXPECTED if not all(path in one for one in facts)]
+        for path in dict.fromkeys([*missing, *_not_found(environments)]):
+            found[path].append(run)
     return dict(found)
+
+
+def _not_found(environments: Sequence[Environment]) -> list[str]:
+    """The reward functions whose file an attempt did not find."""
+    leaves = [leaf for one in environments for leaf in _leaves(one)]
+    return [path for path, value in leaves if value is None and path.startswith(_FUNCTIONS)]

@@ -66,6 +66,19 @@ def test_what_was_not_recorded_is_named() -> None:
     }
 
 
+def test_a_function_whose_file_a_run_did_not_find_is_named() -> None:
+    """Not one that a run does not name; facts that may be null are not expected."""
+    found = environment_differences(
+        {
+            "a": [reported(reward_functions={"own:f": "aa", "own.g:h": None})],
+            "b": [reported(reward_functions={}, onednn_max_cpu_isa=None)],
+            "c": [reported(reward_functions={"own:f": "aa"}), reported(reward_functions=None)],
+        }
+    )
+
+    assert found.unrecorded == {"reward_functions.own.g:h": ["a"]}
+
+
 def test_one_environment_has_no_differences_whatever_is_in_it() -> None:
     hostile = {"a" * 9999: {"b": {"c": list(range(99))}}, "": None}
     found = environment_differences({"x": [hostile], "y": [hostile]})
