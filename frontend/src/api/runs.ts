@@ -79,11 +79,14 @@ export const liveRunsQuery = (projectId: string) =>
     limit: 100,
   });
 
-/** Which evaluation succeeded last, of all that the reader may see; empty: none has. */
-export const newestEvaluationQuery = queryOptions({
-  queryKey: ["newest-evaluation"],
+/**
+ * Which evaluations succeeded last, of all that the reader may see; empty: none has. Several, because
+ * by the clock of its worker one that has just ended may have ended before others.
+ */
+export const newestEvaluationsQuery = queryOptions({
+  queryKey: ["newest-evaluations"],
   queryFn: async ({ signal }) => {
-    const query = { method: "evaluate", state: "succeeded", sort: "-finished", limit: 1 };
+    const query = { method: "evaluate", state: "succeeded", sort: "-finished", limit: 20 };
     const { items } = await request<Listing<Run>>("/runs", { signal, query });
     // One that is queued again ends again.
     return items.map(({ id, finished_at: at }) => `${id} ${String(at)}`).join();

@@ -79,15 +79,16 @@ const measure = (id: string, ...names: string[]) =>
     points: [{ step: 1, values: Object.fromEntries(names.map((name) => [name, 1])) }],
   });
 
-/** The evaluation that ended last, as on nearly every service. */
-let newest: { id: string; finished_at: string };
+/** The evaluations that ended, the newest first: there are some on nearly every service. */
+let ended: readonly { id: string; finished_at: string }[];
 
 beforeEach(() => {
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
-  newest = { id: "evaluation", finished_at: "2026-11-01T11:30:00Z" };
-  vi.stubGlobal("fetch", () =>
-    Promise.resolve(Response.json({ items: [newest], next_cursor: null })),
-  );
+  ended = [{ id: "evaluation", finished_at: "2026-11-01T11:30:00Z" }];
+  vi.stubGlobal("fetch", (url: string) => {
+    const limit = Number(new URL(url, "http://podium").searchParams.get("limit"));
+    return Promise.resolve(Response.json({ items: ended.slice(0, limit), next_cursor: null }));
+  });
   vi.useFakeTimers();
   client.setQueryData(meQuery.queryKey, { id: "user_a" } as User);
   page = createRoot(element);
@@ -232,12 +233,16 @@ it("asks for the answer when an evaluation of another run has ended, and for no 
   expect(since()).toEqual(["answer"]);
   await wait(180);
   expect(since()).toEqual([]);
-  newest = { id: "another", finished_at: "2026-11-01T12:00:00Z" };
+  ended = [{ id: "another", finished_at: "2026-11-01T12:00:00Z" }, ...ended];
   await wait(61);
   expect(since()).toEqual(["answer"]);
   await wait(180);
   expect(since()).toEqual([]);
-  newest = { id: "another", finished_at: "2026-11-01T12:30:00Z" };
+  ended = [{ id: "another", finished_at: "2026-11-01T12:30:00Z" }, ...ended.slice(1)];
+  await wait(61);
+  expect(since()).toEqual(["answer"]);
+  // By the clock of its worker it ended earlier than the last one.
+  ended = [...ended, { id: "third", finished_at: "2026-11-01T12:29:00Z" }];
   await wait(61);
   expect(since()).toEqual(["answer"]);
 });

@@ -8,7 +8,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 
-import { newestEvaluationQuery } from "@/api/runs";
+import { newestEvaluationsQuery } from "@/api/runs";
 import { meQuery } from "@/api/session";
 import { followRun } from "@/api/stream/follow";
 import type { LiveEvent, StreamStatus } from "@/api/stream/messages";
@@ -19,7 +19,7 @@ import { askerOf, type Asker } from "./asker";
 
 /** Of one stream; those that may tell come first. */
 const MOST_FOLLOWED = 100;
-/** How often to ask which evaluation succeeded last. */
+/** How often to ask which evaluations succeeded last. */
 const EVALUATED_REFETCH_MS = 60_000;
 
 export const mayTell = (run: Run) => isLive(run) || run.state === "queued";
@@ -105,12 +105,12 @@ export function useRefreshed(
 }
 
 /**
- * Which evaluation succeeded last; empty until a minute after the page has opened. By then the first
+ * Which evaluations succeeded last; empty until a minute after the page has opened. By then the first
  * answers are there, and whatever is found may have ended since: they are asked for once more.
  */
 function useEvaluated(enabled: boolean): string {
   const asked = useQuery({
-    ...newestEvaluationQuery,
+    ...newestEvaluationsQuery,
     ...{ enabled, refetchInterval: EVALUATED_REFETCH_MS },
     ...{ initialData: "", staleTime: Infinity, gcTime: 0 },
   });
