@@ -165,10 +165,13 @@ def _every_key() -> ColumnElement[str | None]:
 def _of_older(session: Session, project_id: str, before: int, wanted: Collection[str]) -> set[str]:
     """Which of these keys the project's runs before this number have."""
     asked = given.rows(session, _KEY, [[key] for key in wanted])
+    # Nothing that only runs of others before the project have is read.
+    oldest = session.scalar(select(func.min(Run.number)).where(Run.project_id == project_id))
+    is_older = RunFact.run.between(oldest, before - 1)
 
     def is_own(end: Callable[..., ColumnElement[int]]) -> ColumnElement[bool]:
         """Whether the first or the last run with the key is one of the project's."""
-        of_key = select(end(RunFact.run)).where(RunFact.key == asked.c.key, RunFact.run < before)
+        of_key = select(end(RunFact.run)).where(RunFact.key == asked.c.key, is_older)
         run = of_key.correlate(asked).scalar_subquery()
         own = select(Run.number).where(Run.number == run, Run.project_id == project_id)
         return own.correlate(asked).exists()
@@ -177,10 +180,12 @@ def _of_older(session: Session, project_id: str, before: int, wanted: Collection
     found = set(session.scalars(ends))
     # What other projects have, too, or alone.
     if others := set(wanted) - found:
-        is_other = given.is_among(session, RunFact.key, others)
-        own = select(Run.number).where(Run.project_id == project_id)
-        rest = select(RunFact.key).where(is_other, RunFact.run < before, RunFact.run.in_(own))
-        found.update(session.scalars(rest.distinct()))
+        rest = given.rows(session, _KEY, [[key] for key in others])
+        is_of_project = exists().where(Run.number == RunFact.run, Run.project_id == project_id)
+        # A value instead of EXISTS, which PostgreSQL would join with all facts.
+        one = select(RunFact.run).where(RunFact.key == rest.c.key, is_older, is_of_project).limit(1)
+        is_found = one.correlate(rest).scalar_subquery().is_not(None)
+        found.update(session.scalars(select(rest.c.key).where(is_found)))
     return found
 
 
