@@ -19,7 +19,7 @@ from backend.store.db import Database
 from backend.store.metrics import extremes, points
 from backend.store.paging import Page
 from backend.store.runs.runs import NewRun, create
-from backend.store.runs.table import facts
+from backend.store.runs.table import facts, keys
 from backend.store.runs.table.pages import RunFilter, find
 from backend.store.tables.data import Project
 from backend.store.tables.runs import Experiment, Run, RunFact
@@ -381,6 +381,17 @@ def test_the_keys_of_a_project_are_its_own(site: Site) -> None:
     state = next(field for field in answer["fields"] if field["name"] == "state")
     assert state["operators"] == [":", "!="]
     assert "running" in state["choices"]
+
+
+def test_many_keys_of_configs_leave_room_for_those_of_metrics(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "_MOST_KEYS", 2)
+
+    answer = site.api.get(f"/projects/{site.known[0].run['project_id']}/run-keys").json()
+
+    assert len(answer["config"]) == 2
+    assert answer["metrics"] == ["eval/loss", "eval/reward"]
 
 
 def test_the_keys_of_old_runs_are_told_and_none_of_another_project(

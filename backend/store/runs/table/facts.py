@@ -41,9 +41,8 @@ _MOST_LEAVES = 1000
 TAGS = "tags"
 _TAGS: given.Types = {"run": BigInteger(), "text": String()}
 _KEY: given.Types = {"key": String()}
-# So many of a project's newest runs are looked through, and so many keys and tags are told.
+# So many of a project's newest runs are looked through, and so many tags are told.
 _LOOKED_THROUGH = 300
-_MOST_KEYS = 10_000
 _MOST_TAGS = 1000
 # No run is without it.
 _EVERY_RUN_HAS = "config.method"
@@ -150,7 +149,7 @@ def keys(session: Session, project_id: str) -> list[str]:
         every = session.scalars(select(_every_key()))
         others = {key for key in every if key is not None} - found
         found |= _of_older(session, project_id, numbers[-1], others)
-    return sorted(found - {TAGS})[:_MOST_KEYS]
+    return sorted(found - {TAGS})
 
 
 @cache

@@ -7,6 +7,9 @@ from backend.domain.filters.values import OPERATORS
 from backend.schemas.run_table.keys import FieldAnswer, RunKeysAnswer
 from backend.store.runs.table import facts
 
+# Of the configs, and of the metrics.
+_MOST_KEYS = 10_000
+
 
 def of_project(session: Session, project_id: str) -> RunKeysAnswer:
     """The keys of a project's runs, and the tags of its newest ones."""
@@ -23,8 +26,10 @@ def of_project(session: Session, project_id: str) -> RunKeysAnswer:
         ).items()
     ]
     return RunKeysAnswer(
-        config=[key for key in keys if key.startswith("config.")],
-        metrics=[key.removeprefix("metric.") for key in keys if key.startswith("metric.")],
+        config=[key for key in keys if key.startswith("config.")][:_MOST_KEYS],
+        metrics=[key.removeprefix("metric.") for key in keys if key.startswith("metric.")][
+            :_MOST_KEYS
+        ],
         tags=facts.tags(session, project_id),
         fields=fields,
     )
