@@ -140,7 +140,8 @@ class PackedValues(ApiAnswer):
     """A column of values as numbers: value = low + unit x number, null = no value.
 
     Numbers are whole, from 0 to 8192, and that of a 0 gives 0. They are the values themselves (low
-    0, unit 1) with `exact` and where all values are the same.
+    0, unit 1) with `exact`, where all values are the same, and where floats cannot divide their
+    range, which is too narrow or too wide.
     """
 
     low: float
