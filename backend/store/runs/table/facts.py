@@ -17,6 +17,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Insert,
+    ScalarSelect,
     String,
     delete,
     exists,
@@ -168,17 +169,21 @@ def _of_older(session: Session, project_id: str, before: int, wanted: Collection
     oldest = session.scalar(select(func.min(Run.number)).where(Run.project_id == project_id))
     is_older = RunFact.run.between(oldest, before - 1)
 
-    def is_own(end: Callable[..., ColumnElement[int]]) -> ColumnElement[bool]:
-        """Whether the first or the last run with the key is one of the project's."""
+    def run_at(end: Callable[..., ColumnElement[int]]) -> ScalarSelect[int]:
+        """The first or the last run with the key."""
         of_key = select(end(RunFact.run)).where(RunFact.key == asked.c.key, is_older)
-        run = of_key.correlate(asked).scalar_subquery()
+        return of_key.correlate(asked).scalar_subquery()
+
+    def is_own(run: ScalarSelect[int]) -> ColumnElement[bool]:
         own = select(Run.number).where(Run.number == run, Run.project_id == project_id)
         return own.correlate(asked).exists()
 
-    ends = select(asked.c.key).where(or_(is_own(func.min), is_own(func.max)))
-    found = set(session.scalars(ends))
+    first, last = run_at(func.min), run_at(func.max)
+    ends = select(asked.c.key, or_(is_own(first), is_own(last))).where(first.is_not(None))
+    own_at_end: dict[str, bool] = dict(session.execute(ends).all())
+    found = {key for key, is_own in own_at_end.items() if is_own}
     # What other projects have, too, or alone.
-    if others := set(wanted) - found:
+    if others := own_at_end.keys() - found:
         # All at once: one by one, PostgreSQL takes seconds until the facts have been vacuumed.
         is_other = given.is_among(session, RunFact.key, others)
         own = select(Run.number).where(Run.project_id == project_id)
