@@ -1,6 +1,6 @@
 """Metrics that every method that trains writes, those from outside, and those of the machine."""
 
-from backend.schemas.metrics.metric import Group, Metric
+from backend.schemas.metrics.metric import FROM_ZERO, Group, Metric
 
 TRAINING = (
     Metric(
@@ -11,6 +11,7 @@ TRAINING = (
         healthy="Stays within one order of magnitude; if a spike is followed by a worse loss, "
         "lower `optim.lr`.",
         is_key=True,
+        axis=FROM_ZERO,
     ),
     Metric(
         name="lr",
@@ -28,6 +29,7 @@ TRAINING = (
         unit="tokens/s",
         healthy="Steady; it falls where responses get shorter or another process takes the "
         "machine.",
+        axis=FROM_ZERO,
     ),
     Metric(
         name="time/step_s",
@@ -36,6 +38,7 @@ TRAINING = (
         what="Duration of the whole step, without evaluations and checkpoints.",
         unit="s",
         healthy="Steady; it grows with the length of the responses.",
+        axis=FROM_ZERO,
     ),
     Metric(
         name="memory/peak_gib",
@@ -44,6 +47,7 @@ TRAINING = (
         what="Peak memory of the trainer so far: on the GPU, or in the process if there is no GPU.",
         unit="GiB",
         healthy="Flat after the first steps and below what the device has.",
+        axis=FROM_ZERO,
     ),
 )
 
@@ -89,6 +93,7 @@ SYSTEM = (
         what="Memory in use on a GPU of the run, by whichever process.",
         unit="GiB",
         healthy="Flat after the first steps and below what the GPU has.",
+        axis=FROM_ZERO,
     ),
     Metric(
         name="system/cpu_cores",
@@ -97,6 +102,7 @@ SYSTEM = (
         what="CPU time of the trainer and its child processes, divided by the time that passed.",
         unit="cores",
         healthy="About `resources.threads` without a GPU; with one, far below it.",
+        axis=FROM_ZERO,
     ),
     Metric(
         name="system/memory_gib",
@@ -106,6 +112,7 @@ SYSTEM = (
         "they share.",
         unit="GiB",
         healthy="Flat after the first steps; if it grows with every step, memory leaks.",
+        axis=FROM_ZERO,
     ),
     Metric(
         name="system/machine_cpu",
@@ -131,6 +138,7 @@ SYSTEM = (
         unit="GiB",
         healthy="Above `PODIUM_MIN_FREE_GB` (in GB; 1 GiB is 1.07 GB), with room for the next "
         "checkpoint.",
+        axis=FROM_ZERO,
     ),
     Metric(
         name="system/disk_read_mib_s",
@@ -140,6 +148,7 @@ SYSTEM = (
         "count.",
         unit="MiB/s",
         healthy="Near 0 after the model is loaded.",
+        axis=FROM_ZERO,
     ),
     Metric(
         name="system/disk_write_mib_s",
@@ -148,5 +157,6 @@ SYSTEM = (
         what="What the trainer and its child processes write to disk.",
         unit="MiB/s",
         healthy="Near 0 between checkpoints.",
+        axis=FROM_ZERO,
     ),
 )

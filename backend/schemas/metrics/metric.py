@@ -52,6 +52,19 @@ EVALUATED: frozenset[Aspect] = frozenset({"method", "reward", "data", "sampling"
 SAMPLED: frozenset[Aspect] = frozenset({"method", "data", "sampling"})
 
 
+class AxisSpan(ApiAnswer):
+    """The values from `low` to `high` on an axis, both included."""
+
+    model_config = ConfigDict(frozen=True)
+
+    low: float
+    high: float
+
+
+# Of what counts by its ratio, such as a length: half of it looks like half.
+FROM_ZERO = AxisSpan(low=0, high=0)
+
+
 class Metric(ApiAnswer):
     """A metric: its title, what it is, its unit and what is healthy.
 
@@ -86,6 +99,15 @@ class Metric(ApiAnswer):
     )
     has_interval: bool = Field(
         False, description="Whether NAME_low and NAME_high are the ends of its 95 % interval."
+    )
+    axis: AxisSpan | None = Field(
+        None,
+        description="The part of the vertical axis that its chart always shows, so that a change "
+        "that means nothing looks small. Null: of a share 0 to 1; otherwise its noise decides.",
+    )
+    noise_of: str | None = Field(
+        None,
+        description="The metric whose intervals tell how noisy this one is, which has none.",
     )
 
     # Else than others of its kind: `registry.depends_on` knows these.

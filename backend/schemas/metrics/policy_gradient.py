@@ -1,8 +1,24 @@
 """Metrics of policy_gradient."""
 
 from backend.schemas.metrics import samplers
-from backend.schemas.metrics.metric import EVALUATED, SAMPLED, Group, Metric
+from backend.schemas.metrics.metric import (
+    EVALUATED,
+    FROM_ZERO,
+    SAMPLED,
+    AxisSpan,
+    Group,
+    Metric,
+)
 from backend.schemas.metrics.samplers import NAMED_SETS, PARTS
+
+# What charts always show. Within a nat per response a policy is near its reference; below .1 nats
+# per token of entropy nearly every token is certain; the last two are where a metric is healthy.
+_A_NAT = AxisSpan(low=0, high=1)
+_NATS_PER_TOKEN = AxisSpan(low=0, high=0.01)
+_ENTROPY = AxisSpan(low=0, high=0.5)
+_SHARE = AxisSpan(low=0, high=1)
+_CLIPPED = AxisSpan(low=0, high=0.2)
+_CUT = AxisSpan(low=0, high=0.01)
 
 _EVALUATION = (
     Metric(
@@ -32,6 +48,7 @@ _EVALUATION = (
         is_key=True,
         is_evaluation=True,
         has_interval=True,
+        axis=_A_NAT,
     ),
     Metric(
         name="eval/length",
@@ -45,6 +62,7 @@ _EVALUATION = (
         is_key=True,
         is_evaluation=True,
         has_interval=True,
+        axis=FROM_ZERO,
     ),
     Metric(
         name="eval/objective",
@@ -56,6 +74,7 @@ _EVALUATION = (
         healthy="Rises; the model of its best evaluation is the output.",
         direction="higher",
         is_evaluation=True,
+        noise_of="eval/reward",
     ),
     Metric(
         name="eval/best_step",
@@ -77,6 +96,7 @@ _EVALUATION = (
         direction="none",
         is_evaluation=True,
         has_interval=True,
+        axis=_SHARE,
     ),
     Metric(
         name="eval/coverage",
@@ -89,6 +109,7 @@ _EVALUATION = (
         direction="higher",
         is_evaluation=True,
         has_interval=True,
+        axis=_SHARE,
     ),
     Metric(
         name="eval/ref_logp",
@@ -114,6 +135,7 @@ _REWARD = (
         healthy="Rises with `eval/reward`; if it rises alone, the reward is over-optimized.",
         is_key=True,
         is_training=True,
+        noise_of="eval/reward",
     ),
     Metric(
         name="group/zero_std_fraction",
@@ -214,6 +236,7 @@ _KL = (
         "the reward.",
         direction="none",
         is_key=True,
+        axis=_A_NAT,
     ),
     Metric(
         name="entropy",
@@ -224,6 +247,7 @@ _KL = (
         healthy="Falls slowly; near 0 the policy has collapsed, above 1 to 2 nats and rising it "
         "diverges.",
         is_key=True,
+        axis=_ENTROPY,
     ),
     Metric(
         name="kl/token",
@@ -233,6 +257,7 @@ _KL = (
         unit="nats per token",
         healthy="Small and near `kl/k3`; if it stays below 0, sampler and trainer disagree.",
         direction="none",
+        axis=_NATS_PER_TOKEN,
     ),
     Metric(
         name="kl/k3",
@@ -243,6 +268,7 @@ _KL = (
         unit="nats per token",
         healthy="Small and near `kl/token`.",
         direction="none",
+        axis=_NATS_PER_TOKEN,
     ),
     Metric(
         name="kl/coef",
@@ -277,6 +303,7 @@ _KL = (
         what="Share of the tokens whose importance weight is cut or left out.",
         unit="share",
         healthy="Below .01; otherwise sampler and trainer disagree.",
+        axis=_CUT,
     ),
 )
 
@@ -290,6 +317,7 @@ _RESPONSES = (
         healthy="Does not drift towards the limit or towards 0.",
         direction="none",
         is_key=True,
+        axis=FROM_ZERO,
     ),
     Metric(
         name="truncated_fraction",
@@ -309,6 +337,7 @@ _RESPONSES = (
         unit="tokens",
         healthy="Below `rollout.max_new_tokens`.",
         direction="none",
+        axis=FROM_ZERO,
     ),
     Metric(
         name="tokens/sampled",
@@ -317,6 +346,7 @@ _RESPONSES = (
         what="Tokens that were sampled in the step, greedy and replaced responses included.",
         unit="tokens",
         healthy="Moves with the length.",
+        axis=FROM_ZERO,
     ),
 )
 
@@ -342,6 +372,7 @@ _UPDATES = (
         what="Share of the tokens whose ratio is clipped at 1 - `clip.low`.",
         unit="share",
         healthy="0 with one update per rollout, below .2 otherwise.",
+        axis=_CLIPPED,
     ),
     Metric(
         name="clip_fraction/high",
@@ -350,6 +381,7 @@ _UPDATES = (
         what="Share of the tokens whose ratio is clipped at 1 + `clip.high`.",
         unit="share",
         healthy="0 with one update per rollout, below .2 otherwise.",
+        axis=_CLIPPED,
     ),
     Metric(
         name="approx_kl",
@@ -359,6 +391,7 @@ _UPDATES = (
         "ratio - 1 - log ratio over tokens.",
         unit="nats per token",
         healthy="0 with one update per rollout; small otherwise.",
+        axis=_NATS_PER_TOKEN,
     ),
     Metric(
         name="ratio/mean",
@@ -423,6 +456,7 @@ _CRITIC = (
         what="Share of the values that `critic.clip` clips (ppo).",
         unit="share",
         healthy="Below .2; otherwise `critic.lr` is too high.",
+        axis=_CLIPPED,
     ),
     Metric(
         name="value/grad_norm",
@@ -430,6 +464,7 @@ _CRITIC = (
         title="Gradient norm of the critic",
         what="Norm of the gradient of the critic before it is clipped (ppo).",
         healthy="Stays within one order of magnitude.",
+        axis=FROM_ZERO,
     ),
     Metric(
         name="value/lr",
@@ -448,6 +483,7 @@ _SPEED = tuple(
         what=what,
         unit="s",
         healthy=healthy,
+        axis=FROM_ZERO,
     )
     for name, title, what, healthy in (
         ("rollout", "Time for sampling", "Seconds of sampling.", "Steady; usually the longest."),

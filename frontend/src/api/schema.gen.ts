@@ -314,6 +314,16 @@ export interface components {
             sha256: string;
         };
         /**
+         * AxisSpan
+         * @description The values from `low` to `high` on an axis, both included.
+         */
+        AxisSpan: {
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+        };
+        /**
          * BandValues
          * @description The columns of a band; the 95 % interval is from `lower` to `upper`.
          *
@@ -2119,6 +2129,13 @@ export interface components {
              * @default false
              */
             has_interval: boolean;
+            /** @description The part of the vertical axis that its chart always shows, so that a change that means nothing looks small. Null: of a share 0 to 1; otherwise its noise decides. */
+            axis?: components["schemas"]["AxisSpan"] | null;
+            /**
+             * Noise Of
+             * @description The metric whose intervals tell how noisy this one is, which has none.
+             */
+            noise_of?: string | null;
         };
         /**
          * MetricsAccepted

@@ -4,6 +4,7 @@ import uPlot from "uplot";
 import { duration, number } from "@/lib/format";
 
 import { resolved } from "./colours";
+import { widened, type Floor } from "./floor";
 import type { Axis } from "./live-curves";
 import * as ticks from "./ticks";
 
@@ -60,10 +61,13 @@ function common(isY: boolean): uPlot.Axis {
 }
 
 /** Of one value the plot would make 0 to 100 where it is 0, as if it were in percent. */
-export function roomOf(_: uPlot, least: number | null, most: number | null): uPlot.Range.MinMax {
-  if (least === null || most === null) return [null, null];
-  return least === 0 && most === 0 ? [0, 1] : uPlot.rangeNum(least, most, MARGIN, true);
-}
+export const roomOf =
+  (floor: () => Floor | null) =>
+  (_: uPlot, least: number | null, most: number | null): uPlot.Range.MinMax => {
+    if (least === null || most === null) return [null, null];
+    const [low, high] = widened(least, most, floor());
+    return low === 0 && high === 0 ? [0, 1] : uPlot.rangeNum(low, high, MARGIN, true);
+  };
 
 export function yAxis(isLog: boolean): uPlot.Axis {
   return { ...common(true), size: widthOf, values: isLog ? logTexts : tickTexts };

@@ -8,6 +8,7 @@ import uPlot from "uplot";
 import { rightOf, roomOf, xAxis, yAxis } from "./axes";
 import { resolved } from "./colours";
 import { drawMarks, drawPlaces, drawWhiskers, type Place } from "./drawing";
+import type { Floor } from "./floor";
 import type { Axis, Zoom } from "./live-curves";
 import type { Frame } from "./markers/folding";
 
@@ -37,6 +38,8 @@ export interface PlotProps {
   readonly whiskers?: readonly Edges[];
   readonly height: number;
   readonly isLog: boolean;
+  /** What the vertical axis shows at least, unless it is logarithmic; null = the values alone. */
+  readonly floor?: Floor | null;
   readonly axis: Axis;
   /** Where to mark that a value is missing. */
   readonly marks?: readonly number[];
@@ -115,7 +118,9 @@ export class KeptPlot {
     const { latest } = this;
     // Of its own lines, also when the page has others already.
     const { whiskers = [], lines } = latest.current;
-    const plot = new uPlot(options(latest.current, this.width), latest.current.data, this.element);
+    const floor = () => latest.current.floor ?? null;
+    const made = options(latest.current, this.width, floor);
+    const plot = new uPlot(made, latest.current.data, this.element);
     // A drag ends with a click as well, which is no pick of a point.
     let hasDragged = false;
     plot.hooks["ready"] = [(u: uPlot) => takeOverCursor(u, latest.current.syncKey)];
@@ -216,7 +221,7 @@ function hasFewPoints(u: uPlot, index: number): boolean {
   return (u.data[index]?.length ?? 0) < 3;
 }
 
-function options(props: PlotProps, width: number): uPlot.Options {
+function options(props: PlotProps, width: number, floor: () => Floor | null): uPlot.Options {
   const isEdge = (index: number) => (props.lines[index - 1]?.width ?? 1) < 1;
   return {
     width,
@@ -231,7 +236,7 @@ function options(props: PlotProps, width: number): uPlot.Options {
     },
     scales: {
       x: { time: props.axis === "time" },
-      y: props.isLog ? { distr: 3 } : { distr: 1, range: roomOf },
+      y: props.isLog ? { distr: 3 } : { distr: 1, range: roomOf(floor) },
     },
     axes: [xAxis(props.axis), yAxis(props.isLog)],
     series: [{}, ...props.lines.map(series)],

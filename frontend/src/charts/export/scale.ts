@@ -1,5 +1,6 @@
 /** From values to places on a picture, with ticks at round values; pure. */
 import { shortened } from "../axes";
+import { widened, type Floor } from "../floor";
 import type { Axis } from "../live-curves";
 import * as ticks from "../ticks";
 import { duration } from "@/lib/format";
@@ -40,8 +41,12 @@ function multiples(low: number, high: number, distance: number): number[] {
   return Array.from({ length: Math.max(0, n) }, (_, i) => (first + i) * distance);
 }
 
-/** Around these values, out to the next ticks. */
-export function verticalScale(values: readonly number[], isLog: boolean): Scale {
+/** Around these values, and what is shown at least, out to the next ticks. */
+export function verticalScale(
+  values: readonly number[],
+  isLog: boolean,
+  floor: Floor | null = null,
+): Scale {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {
     low = Math.min(low, value);
@@ -49,6 +54,7 @@ export function verticalScale(values: readonly number[], isLog: boolean): Scale 
   }
   if (!(high >= low)) [low, high] = isLog ? [0.1, 1] : [0, 1];
   if (isLog) return logScale(low, high);
+  [low, high] = widened(low, high, floor);
   if (high === low) [low, high] = [low - (Math.abs(low) || 1), high + (Math.abs(high) || 1)];
   const distance = roundDistance(high - low, MOST_Y);
   const from = Math.floor(low / distance + 1e-9) * distance;

@@ -2,6 +2,7 @@
 import type uPlot from "uplot";
 
 import { AXIS_NAMES } from "../axes";
+import type { Floor } from "../floor";
 import type { Axis, Zoom } from "../live-curves";
 import type { Edges, Line } from "../plot";
 import { cellsOf, CHARACTER_PX, hasRoom, type Cell } from "./cells";
@@ -30,6 +31,8 @@ export interface Picture {
   readonly yLabel: string;
   readonly axis: Axis;
   readonly isLog: boolean;
+  /** What the vertical axis shows at least, as on the screen. */
+  readonly floor?: Floor | null;
   readonly data: uPlot.AlignedData;
   readonly lines: readonly Line[];
   readonly bands: readonly Edges[];
@@ -114,6 +117,7 @@ class Drawing {
       verticalScale(
         values.filter((value) => value != null),
         isLog,
+        picture.floor ?? null,
       );
     const longest = Math.max(0, ...this.y.ticks.map(({ text }) => text.length));
     this.left = Math.min(MOST_LEFT, Math.max(LEFT, NAME_PX + CHARACTER_PX * longest));

@@ -16,6 +16,8 @@ export interface Drawn {
   /** The ends of its 95 % interval. */
   readonly low: Curve | null;
   readonly high: Curve | null;
+  /** The ends of the intervals that tell how noisy it is, where it has none of its own. */
+  readonly noise?: { readonly low: Curve; readonly high: Curve } | null;
 }
 
 /** More whiskers than this are a band. */

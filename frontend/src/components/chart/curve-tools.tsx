@@ -59,8 +59,8 @@ export function ZoomEnd(props: {
   );
 }
 
-export const ZoomHint = () => (
+export const ZoomHint = ({ more = "" }: { readonly more?: string }) => (
   <span className="small faint wide">
-    Drag to zoom all charts, or use a chart&rsquo;s menu; double-click to see everything
+    Drag to zoom all charts, or use a chart&rsquo;s menu; double-click to see everything{more}
   </span>
 );

@@ -17,6 +17,8 @@ export interface Explained {
 export type Explain = (name: string) => Explained;
 
 export const OTHER = "Other";
+/** The unit of what lies between 0 and 1. */
+export const SHARE = "share";
 
 interface Pattern {
   readonly metric: Metric;

@@ -60,15 +60,23 @@ function isFound({ name, title }: Explained, search: string): boolean {
 function drawn(explained: Explained, curves: Curves, explain: Explain): Drawn[] {
   const curve = curves.get(explained.name);
   if (curve === undefined || curve.x.length === 0) return [];
-  const [low, high] = endsOf(explained.name, curves, explain) ?? [];
+  const own = intervalsOf(explained.name, curves, explain);
+  const noisy = explained.metric?.noise_of ?? null;
   return [
     {
       explained,
       curve,
-      low: low === undefined ? null : (curves.get(low) ?? null),
-      high: high === undefined ? null : (curves.get(high) ?? null),
+      low: own?.low ?? null,
+      high: own?.high ?? null,
+      noise: noisy === null ? null : intervalsOf(noisy, curves, explain),
     },
   ];
+}
+
+/** The ends of the intervals of a metric. */
+function intervalsOf(name: string, curves: Curves, explain: Explain) {
+  const [low, high] = (endsOf(name, curves, explain) ?? []).map((end) => curves.get(end));
+  return low === undefined || high === undefined ? null : { low, high };
 }
 
 /** Those that tell most; where they are fewer than twelve, the next in order. */

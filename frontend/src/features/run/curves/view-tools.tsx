@@ -9,6 +9,8 @@ const SMOOTHING = [
   ["0.9", "0.9"],
 ] as const;
 
+const FLOOR_HINT = ". Axes leave noise small; a part that you zoom into fills them.";
+
 export function ViewTools() {
   const { view, set, zoomTo } = useView();
   return (
@@ -32,7 +34,7 @@ export function ViewTools() {
       <FormChoice isTable={view.isTable} set={set} />
       <ZoomEnd axis={view.axis} zoom={view.zoom} zoomTo={zoomTo} />
       <span className="grow" />
-      {!view.isTable && <ZoomHint />}
+      {!view.isTable && <ZoomHint more={view.isLog ? "" : FLOOR_HINT} />}
     </div>
   );
 }

@@ -11,6 +11,7 @@ import { MarkerLane } from "@/charts/markers/marker-lane";
 import { Plot } from "@/charts/plot";
 import { ChartMenu } from "@/components/chart/chart-menu";
 import { plotted, type Drawn } from "@/components/chart/columns";
+import { floorOf } from "@/components/chart/floor-of";
 import { savePixels, saveVectors } from "@/components/chart/save-picture";
 import { endsOf } from "@/components/chart/window";
 import { ZoomItems } from "@/components/chart/zoom-items";
@@ -113,6 +114,7 @@ export function CurveCard(props: CurveCardProps) {
     // eslint-disable-next-line react-hooks/exhaustive-deps
     [curve, drawn.low, drawn.high, explained, tick, view.smoothing, view.isLog, colour],
   );
+  const floor = useMemo(() => floorOf(drawn, view.zoom), [drawn, view.zoom]);
   const height = props.height ?? 190;
   const { arranged, onPick } = props;
   const chart = { run: props.run, drawn, view, range: props.range, colour };
@@ -186,6 +188,7 @@ export function CurveCard(props: CurveCardProps) {
               {...plot}
               height={height}
               isLog={view.isLog}
+              floor={floor}
               axis={view.axis}
               syncKey={`run-${view.axis}`}
               range={view.zoom ?? props.range}

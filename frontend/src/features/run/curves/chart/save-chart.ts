@@ -8,6 +8,7 @@ import { lightColours } from "@/charts/colours";
 import type { Picture } from "@/charts/export/svg";
 import type { Zoom } from "@/charts/live-curves";
 import { plotted, type Drawn } from "@/components/chart/columns";
+import { floorOf } from "@/components/chart/floor-of";
 import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
 import type { Cell } from "@/lib/files/csv";
@@ -40,6 +41,7 @@ export function pictureOf({ run, drawn, view, range, colour }: Chart): Picture {
     axis: view.axis,
     isLog: view.isLog,
     ...plotted(drawn, view, colour),
+    floor: floorOf(drawn, view.zoom),
     range: view.zoom ?? range,
     colour: lightColours(),
   };

@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+
+import { widened } from "./floor";
+
+const spanning = (span: number) => ({ includes: null, span });
+
+describe("what an axis shows at least", () => {
+  it("is what the values span where that is enough", () => {
+    expect(widened(0.2, 1.4, null)).toEqual([0.2, 1.4]);
+    expect(widened(0.2, 1.4, spanning(1))).toEqual([0.2, 1.4]);
+  });
+
+  it("is as much more on both sides where it is not", () => {
+    expect(widened(-0.25, 0.25, spanning(2))).toEqual([-1, 1]);
+    expect(widened(10, 11, spanning(3))).toEqual([9, 12]);
+  });
+
+  it("goes below zero for no value that is not", () => {
+    expect(widened(0.25, 0.75, spanning(2))).toEqual([0, 2]);
+    expect(widened(0, 0, spanning(2))).toEqual([0, 2]);
+  });
+
+  it("has what is always in sight, and values beyond it", () => {
+    const floor = { includes: { low: 0, high: 1 }, span: 0 };
+    expect(widened(0.001, 0.002, floor)).toEqual([0, 1]);
+    expect(widened(-0.5, 40, floor)).toEqual([-0.5, 40]);
+  });
+});
