@@ -9,7 +9,7 @@ from functools import partial
 from backend.domain.verdict import calibration, divergence
 from backend.domain.verdict.evidence import Change, Estimate, Evidence, change, z_of_best
 from backend.domain.verdict.heldout import HeldOut
-from backend.domain.verdict.measured import LAST_PART, SHARES, Judged, gauge
+from backend.domain.verdict.measured import SHARES, Judged, gauge, mean_of_end, was
 from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import (
     apart,
@@ -203,7 +203,7 @@ def _course(evidence: Evidence, metric: str, *, scale: Span | None = None, why: 
     trend = evidence.trend_from_start(metric)
     if trend is None:
         return found
-    beside = f"{LAST_PART}, was {shown(trend.before)}"
+    beside = f"{mean_of_end(evidence, metric)}, {was(evidence.beginning(metric)[0])}"
     return found.model_copy(update={"value": trend.after, "beside": beside})
 
 

@@ -6,12 +6,9 @@ what is said of any.
 
 from collections.abc import Callable
 
-from backend.domain.verdict.evidence import Estimate, Evidence
+from backend.domain.verdict.evidence import Estimate, Evidence, Point, end_of
 from backend.domain.verdict.words import shown
 from backend.schemas.metrics.verdicts import Gauge, Level, Span
-
-# Of what has a course, a gauge shows the mean of its last part.
-LAST_PART = "last fifth of steps"
 
 # The scale of what is a share.
 SHARES = Span(low=0, high=1)
@@ -42,6 +39,21 @@ def why_missing(evidence: Evidence, metric: str, missing: str = "") -> str:
     return missing or not_measured(evidence)
 
 
+def was(first: Point | Estimate) -> str:
+    """Say what a metric was at first, and when."""
+    return f"was {shown(first.value)} at step {first.step:,}"
+
+
+def mean_of_end(evidence: Evidence, metric: str) -> str:
+    """Say which steps a gauge is the mean of: of what has a course, the last fifth."""
+    curve = evidence.curve(metric)
+    end = end_of(curve)
+    before = curve[: len(curve) - len(end)]
+    # A point of a long run is the mean of all steps since the point before it.
+    first, last = before[-1].step + 1 if before else end[0].step, end[-1].step
+    return f"mean of steps {first:,} to {last:,}" if len(end) > 1 else f"of step {last:,}"
+
+
 def gauge(
     evidence: Evidence,
     metric: str,
@@ -67,7 +79,7 @@ def gauge(
         metric=metric,
         value=last.value,
         interval=last.interval,
-        beside=f"was {shown(first.value)}" if len(found) > 1 else "",
+        beside=was(first) if len(found) > 1 else "",
         healthy=healthy,
         scale=scale,
         level=level,

@@ -12,6 +12,8 @@ _MOST_DIGITS = 6
 _EXACT = 2**53
 _GREATEST = 1e6
 _LEAST = 1e-4
+# Of an interval, in units of its last decimal.
+_LEAST_WIDTH = 3
 # What to do where nothing was held out, in the words of the dialog that freezes a snapshot.
 HOLD_OUT = f"Set {HELDOUT_FRACTION} above 0 when you freeze the snapshot"
 # What to do where a run was evaluated too seldom to show a course.
@@ -83,12 +85,24 @@ def with_span(share: Estimate) -> str:
 
 
 def alike(*values: float) -> list[str]:
-    """Numbers that stand side by side, with the decimals that the greatest one needs."""
+    """Numbers that stand side by side, such as a value and the ends of its interval.
+
+    All have the decimals that the greatest one needs, or as many more, up to six digits, as show
+    how far they are apart. The frontend's `between` writes the same.
+    """
     greatest = max(map(abs, values))
-    if not 0.001 <= greatest < 1000:
+    if not _LEAST <= greatest < _GREATEST:
         return [shown(value) for value in values]
-    decimals = max(0, 2 - math.floor(math.log10(greatest)))
-    return [f"{value:.{decimals}f}".replace("-", "−") for value in values]
+    size, width = math.floor(math.log10(greatest)), max(values) - min(values)
+    of_width = math.ceil(math.log10(_LEAST_WIDTH / width)) if width > 0 else 0
+    decimals = max(0, 2 - size, min(of_width, _MOST_DIGITS - 1 - size))
+    return [_fixed(value, decimals) for value in values]
+
+
+def _fixed(value: float, decimals: int) -> str:
+    text = f"{value:,.{decimals}f}"
+    is_zero = not text.strip("-0.,")
+    return text.removeprefix("-") if is_zero else text.replace("-", "−")
 
 
 def with_interval(found: Estimate) -> str:
@@ -96,9 +110,9 @@ def with_interval(found: Estimate) -> str:
     span = found.interval
     if span is None:
         return shown(found.value)
-    if span.low == span.high:
-        return f"{shown(found.value)} (no spread)"
     value, low, high = alike(found.value, span.low, span.high)
+    if low == high:
+        return f"{shown(found.value)} (no spread)"
     return f"{value} [{low}, {high}]"
 
 

@@ -79,9 +79,10 @@ _EVALUATION = (
     Metric(
         name="eval/best_step",
         group=Group.EVALUATION,
-        title="Best step",
-        what="Step of the evaluation with the best objective so far.",
-        healthy="Near the newest step; if it is far behind, stop the run.",
+        title="Step of the best objective",
+        what="Step of the evaluation with the best objective so far, by the run's own reward.",
+        healthy="Near the newest step; if it is far behind, stop the run. If the reward is "
+        "exploited, this is not the best model.",
         direction="none",
         is_evaluation=True,
     ),
@@ -140,7 +141,7 @@ _REWARD = (
     Metric(
         name="group/zero_std_fraction",
         group=Group.REWARD,
-        title="Zero-variance groups",
+        title="Prompts with equal rewards",
         what="Share of the prompts with at least two responses that count whose responses all "
         "have the same reward.",
         unit="share",

@@ -35,21 +35,35 @@ export interface Span {
   readonly high: number;
 }
 
+/** Of an interval, in units of its last decimal. */
+const LEAST_WIDTH = 3;
+const MOST_DIGITS = 6;
+
 /**
  * The ends of an interval with the decimals that the greater one needs: "[0.000, 0.135]", never
- * "[8.98e-9, 0.135]". Values that are all alike do not say how sure their mean is.
+ * "[8.98e-9, 0.135]", or as many more as show how wide it is: "[23.96, 24.01]". Values that are all
+ * alike do not say how sure their mean is.
  */
 export function between({ low, high }: Span): string {
-  if (low === high) return "no spread";
+  const [from, to] = endsOf(low, high);
+  return from === to ? "no spread" : `[${from}, ${to}]`;
+}
+
+function endsOf(low: number, high: number): readonly [string, string] {
   const greatest = Math.max(Math.abs(low), Math.abs(high));
-  if (greatest < 1e-4 || greatest >= 1000) return `[${number(low)}, ${number(high)}]`;
-  const decimals = Math.max(0, 2 - Math.floor(Math.log10(greatest)));
-  return `[${fixed(low, decimals)}, ${fixed(high, decimals)}]`;
+  if (greatest < 1e-4 || greatest >= 1e6) return [number(low), number(high)];
+  const size = Math.floor(Math.log10(greatest));
+  const ofWidth = high > low ? Math.ceil(Math.log10(LEAST_WIDTH / (high - low))) : 0;
+  const decimals = Math.max(0, 2 - size, Math.min(ofWidth, MOST_DIGITS - 1 - size));
+  return [fixed(low, decimals), fixed(high, decimals)];
 }
 
 function fixed(value: number, decimals: number): string {
-  const text = Math.abs(value).toFixed(decimals);
-  return value < 0 && Number(text) > 0 ? `−${text}` : text;
+  const text = Math.abs(value).toLocaleString("en-US", {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+  return value < 0 && /[1-9]/.test(text) ? `−${text}` : text;
 }
 
 /** The interval of a value, or that it has none. */

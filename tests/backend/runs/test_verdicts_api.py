@@ -68,7 +68,7 @@ def test_what_is_held_out_decides_however_long_the_run(
         "high": pytest.approx(0.31),
     }
     # As many as the snapshot holds out.
-    assert found["gauges"][0]["beside"] == "2 prompts, was 0.100"
+    assert found["gauges"][0]["beside"] == "2 prompts, was 0.100 at step 0"
 
 
 @pytest.mark.parametrize("steps", [1000, 10_000])
@@ -107,7 +107,7 @@ def test_evaluations_come_whole_however_many_there_are(
 
     assert found["best_step"] == 1500
     assert found["gauges"][0]["value"] == pytest.approx(values[-1])
-    assert found["gauges"][0]["beside"] == "2 prompts, was 0.100"
+    assert found["gauges"][0]["beside"] == "2 prompts, was 0.100 at step 0"
 
 
 def test_parts_of_a_breakdown_are_not_read() -> None:

@@ -50,7 +50,7 @@ def test_a_rise_whose_last_evaluation_has_no_score_is_not_green() -> None:
     assert "could be scored" not in found.reason
     assert "The interval is over 20 held-out prompts:" in found.reason
     assert found.gauges[0].level == "none"
-    assert found.gauges[0].beside == "20 prompts, was 0"
+    assert found.gauges[0].beside == "20 prompts, was 0 at step 0"
 
 
 def test_a_reward_that_is_not_of_the_newest_evaluation_says_when_it_was() -> None:
@@ -128,7 +128,7 @@ def test_without_held_out_prompts_a_named_set_decides() -> None:
     where = "the prompts of the evaluation set ood"
     assert f"The interval is over {where}: another seed may end elsewhere." in found.reason
     assert (found.gauges[0].title, found.gauges[0].value) == ("ood: reward", 0.6)
-    assert found.gauges[0].beside == "was 0"
+    assert found.gauges[0].beside == "was 0 at step 0"
     fell = with_sets(OOD, ood=[0.6, 0.3, 0.0])
     assert fell.sentence.startswith("The training reward rose while the reward on the evaluation")
 
@@ -194,7 +194,7 @@ def test_what_a_named_set_leaves_out_is_told_of_that_set() -> None:
     assert "could not be scored" not in found.reason
     where = "the scored responses to the prompts of the evaluation set ood"
     assert f"The interval is over {where}:" in found.reason
-    assert found.gauges[0].beside == "10 % unscored, was 0"
+    assert found.gauges[0].beside == "10 % unscored, was 0 at step 0"
     unscored = {"eval/ood/coverage": [Point(0, 0.0)]}
     none = judge(
         Method.POLICY_GRADIENT,

@@ -85,18 +85,18 @@ def test_the_reader_learns_how_many_prompts_the_interval_is_over() -> None:
 
     assert "The interval is over 20 held-out prompts: another seed" in found(20).reason
     assert "The interval is over 1 held-out prompt: another seed" in found(1).reason
-    assert found(1250).gauges[0].beside == "1,250 prompts, was 0"
-    assert found(None).gauges[0].beside == "was 0"
+    assert found(1250).gauges[0].beside == "1,250 prompts, was 0 at step 0"
+    assert found(None).gauges[0].beside == "was 0 at step 0"
     # Who measures outside may have asked other prompts.
     outside = found(20, "gold/reward")
     assert "The interval was attached from outside; Podium does not know" in outside.reason
-    assert outside.gauges[0].beside == "was 0"
+    assert outside.gauges[0].beside == "was 0 at step 0"
 
 
 def test_numbers_side_by_side_have_the_decimals_of_the_greatest() -> None:
     assert alike(1.2, 1.11, 1.3) == ["1.20", "1.11", "1.30"]
     assert alike(0.02, -0.9, 0.94) == ["0.020", "−0.900", "0.940"]
-    assert alike(9.97, 9.9, 10.1) == ["10.0", "9.9", "10.1"]
+    assert alike(9.97, 9.9, 10.1) == ["9.97", "9.90", "10.10"]
     assert alike(1500.0, 20.0) == ["1,500", "20"]
     assert alike(0.0, 0.0) == ["0", "0"]
 
@@ -127,7 +127,7 @@ def test_responses_that_could_not_be_scored_are_told_and_many_take_the_green_awa
     assert few.level == "good"
     assert "The reward leaves out 2 % of the responses last evaluated, which" in few.reason
     assert "The interval is over the scored responses to 20 held-out prompts:" in few.reason
-    assert few.gauges[0].beside == "20 prompts, 2 % unscored, was 0"
+    assert few.gauges[0].beside == "20 prompts, 2 % unscored, was 0 at step 0"
     many = found(1, 0.9, 0.6)
     assert (many.kind, many.level) == (Kind.IMPROVED, "warn")
     assert many.sentence == (
@@ -448,11 +448,13 @@ def test_equal_rewards_teach_nothing_only_where_a_prompt_is_its_own_baseline() -
     def last(estimator: str) -> tuple[str, str]:
         config = RULES | {"estimator": estimator}
         gauge = verdict([0, 0.5], config=config, group__zero_std_fraction=alike).gauges[-1]
+        # What is not judged has no healthy range.
+        assert (gauge.healthy is None) == (gauge.level == "none")
         return gauge.level, gauge.note
 
     assert last("grpo") == ("warn", "the others teach nothing: little is left to learn")
     assert last("reinforce_pp") == (
-        "none", "not judged: this estimator does not compare the responses to a prompt",
+        "none", "this estimator learns from the other prompts, too",
     )  # fmt: skip
 
 
@@ -471,7 +473,7 @@ def test_an_entropy_that_moves_far_is_not_called_healthy(end: float, level: str,
     gauge = verdict([0.0, 0.5], entropy=entropy).gauges[2]
 
     assert (gauge.level, gauge.note) == (level, note)
-    assert gauge.beside == "last fifth of steps, was 1.50"
+    assert gauge.beside == "mean of steps 81 to 100, was 1.50 at step 1"
 
 
 def steps(*values: float) -> list[Point]:
@@ -484,9 +486,9 @@ def test_gauges_show_the_value_of_the_first_step() -> None:
     equal = steps(0.125, *[0.35] * 99)
     found = verdict([0.0, 0.5], entropy=fall, group__zero_std_fraction=equal)
 
-    assert found.gauges[2].beside == "last fifth of steps, was 1.85"
+    assert found.gauges[2].beside == "mean of steps 81 to 100, was 1.85 at step 1"
     assert (found.gauges[2].level, found.gauges[2].note) == ("none", "fell by 73 %")
-    assert found.gauges[4].beside == "last fifth of steps, was 87.5"
+    assert found.gauges[4].beside == "mean of steps 81 to 100, was 87.5 at step 1"
 
 
 def test_a_sign_of_collapse_starts_where_its_gauge_does() -> None:
@@ -494,7 +496,7 @@ def test_a_sign_of_collapse_starts_where_its_gauge_does() -> None:
     found = verdict([0.5, 0.5], entropy=fall)
 
     assert found.sentence.startswith("The policy collapsed: the entropy fell from 1.85 to 0.0100")
-    assert found.gauges[2].beside == "last fifth of steps, was 1.85"
+    assert found.gauges[2].beside == "mean of steps 81 to 100, was 1.85 at step 1"
 
 
 def test_fewer_prompts_that_teach_are_not_green() -> None:
@@ -510,10 +512,10 @@ def test_fewer_prompts_that_teach_are_not_green() -> None:
     ("length", "note"),
     [
         # A valley of one step and a hill of a few.
-        ([10.3, 7.9, 1.2, *[22.0] * 20, *[9.5] * 77], "was 1.20 to 22 meanwhile"),
-        ([10.3, 7.9, 1.2, *[9.5] * 97], "was 1.20 at step 3"),
+        ([10.3, 7.9, 1.2, *[22.0] * 20, *[9.5] * 77], "between 1.20 and 22 meanwhile"),
+        ([10.3, 7.9, 1.2, *[9.5] * 97], "as low as 1.20, at step 3"),
         ([10, *[7] * 99], "fell by 30 %"),
-        ([10, *[7] * 40, 30, *[7] * 58], "fell by 30 %; was 30 at step 42"),
+        ([10, *[7] * 40, 30, *[7] * 58], "fell by 30 %; as high as 30, at step 42"),
         ([10, *[3] * 99], "fell by 70 %"),
         ([10, *[25] * 99], "rose by 150 %"),
         ([0, *[5] * 99], "was 0 at first"),
@@ -534,7 +536,7 @@ def test_a_length_that_came_back_says_where_it_was() -> None:
     valley = [*line(10, 10, 0)[:5], *line(3, 3, 0)[5:60], *line(10, 10, 0)[60:]]
     gauge = verdict([0.0, 0.5], length__mean=valley).gauges[3]
 
-    assert (gauge.value, gauge.note.split(" at ")[0]) == (10, "was 3")
+    assert (gauge.value, gauge.note.split(" at ")[0]) == (10, "as low as 3,")
 
 
 def test_the_output_is_told_with_what_it_measured() -> None:
@@ -679,7 +681,9 @@ def test_the_objective_is_named_as_the_trainer_computes_it(
     output = "The output is the model of step 50"
     assert f"{output}, which has the best {objective}; its held" in found.reason
     note = found.gauges[0].note
-    assert note == "0.0500 below its best evaluation, at step 50, whose model is the output"
+    assert note == (
+        "not clearly below its best evaluation, 0.800 at step 50, whose model is the output"
+    )
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1, 1e3])
@@ -715,6 +719,55 @@ def test_an_evaluation_that_was_high_and_narrow_by_luck_is_no_best_to_fall_from(
     lucky, *others = SKEWED
 
     assert of_skewed([*others[:place], lucky, *others[place:]]) == Kind.STALLED
+
+
+def test_the_output_of_an_exploited_reward_is_no_best() -> None:
+    """Its own evaluation chose it, and what was measured outside says that this is no measure."""
+    found = shipped(100, RULES | {"kl": {"coef": 0}}, [0.0, 0.8, 0.9], gold__reward=[0.9, 0.5, 0.1])
+
+    assert (found.kind, found.judged_by) == (Kind.OVER_OPTIMIZED, "gold/reward")
+    assert "which has the highest held-out reward, which was exploited; its reward" in found.reason
+    assert [one.sentence for one in found.happened] == [
+        "Best reward measured outside the run: 0.900 [0.850, 0.950], in the first evaluation.",
+        "Highest held-out reward, which was exploited; its weights are the output.",
+    ]
+
+
+def test_a_rise_that_chance_explains_says_so() -> None:
+    """0.074 is 2.05 standard errors of the difference, 0.036."""
+    found = verdict([0.0, 0.02, 0.074])
+
+    assert (found.kind, found.level) == (Kind.IMPROVED, "good")
+    chance = "one of 25 runs that do not change shows as clear a change by chance."
+    assert f"This is 2.1 standard errors: {chance}" in found.reason
+    assert "by chance" not in verdict([0.0, 0.1, 0.2]).reason
+
+
+def test_a_policy_that_is_nearly_its_reference_is_said_to_be() -> None:
+    found = verdict([0.0, 0.01, 0.02], config=RULES, kl__response=line(0, 0.002, 0))
+
+    assert "The policy has hardly moved: it is 0.00182 nats per response from" in found.reason
+    distance = found.gauges[1]
+    assert distance.note.startswith("hardly moved from its reference; no limit")
+    assert distance.scale is not None
+    assert distance.scale.high == 1
+
+
+def test_the_best_of_evaluations_that_noise_explains_is_no_boast() -> None:
+    found = verdict([0.1, 0.12, 0.11])
+
+    assert found.gauges[0].note == ("not clearly below its best evaluation, 0.120 at step 50")
+    assert found.happened[0].sentence == (
+        "Best held-out reward: 0.120 [0.070, 0.170], not clearly above the first."
+    )
+
+
+def test_the_ends_of_an_interval_show_how_wide_it_is() -> None:
+    assert alike(-1.01, -1.021, -1.002) == ["−1.010", "−1.021", "−1.002"]
+    assert alike(23.98, 23.5, 24.1) == ["24.0", "23.5", "24.1"]
+    assert alike(0.000551, 0.000426, 0.000677) == ["0.000551", "0.000426", "0.000677"]
+    assert alike(1010.2, 980.4, 1040.3) == ["1,010", "980", "1,040"]
+    assert alike(10.0, 10.0, 10.0 + 1e-9) == ["10.0000"] * 3
 
 
 def test_what_was_first_and_last_is_compared_alike_in_both_directions() -> None:

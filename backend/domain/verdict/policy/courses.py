@@ -38,10 +38,10 @@ def _meanwhile(trend: Trend, curve: Sequence[Point]) -> str:
     is_far_below = least.value < _FAR_BELOW * min(trend.before, trend.after)
     is_far_above = most.value > _FAR_ABOVE * max(trend.before, trend.after)
     if is_far_below and is_far_above:
-        return f"was {shown(least.value)} to {shown(most.value)} meanwhile"
+        return f"between {shown(least.value)} and {shown(most.value)} meanwhile"
     if is_far_below or is_far_above:
-        far = least if is_far_below else most
-        return f"was {shown(far.value)} at step {far.step:,}"
+        far, how = (least, "low") if is_far_below else (most, "high")
+        return f"as {how} as {shown(far.value)}, at step {far.step:,}"
     return ""
 
 

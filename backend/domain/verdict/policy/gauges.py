@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import Evidence, Point, Trend, first_beyond
 from backend.domain.verdict.measured import (
-    LAST_PART,
     NONE_SCORED,
     Judged,
+    mean_of_end,
     not_measured,
+    was,
     why_missing,
 )
 from backend.domain.verdict.policy import output
@@ -27,19 +28,26 @@ _MUCH_LESS = 0.25
 _MUCH_CUT = 0.05
 _FEWEST_STEPS = 5
 _TOO_FEW_STEPS = "Shown from five steps on."
+# Of estimators that do not compare the responses to a prompt with each other.
+_ALL_TEACH: Judged = "none", "this estimator learns from the other prompts, too"
+# Nats per response: the picture of a smaller KL shows how small it is.
+_LEAST_SCALE = 1.0
 # What every step measures, whether or not a response of it counts.
 _OF_EVERY_STEP = "length/mean"
 
 
-def of(signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bool) -> list[Gauge]:
+def of(
+    signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bool, has_fallen: bool
+) -> list[Gauge]:
     """Gauge reward, distance, entropy, length, and how many prompts have responses that differ.
 
     `has_risen`: whether the last evaluation is clearly above the first; `has_turned`: whether it is
-    clearly below the first or the best.
+    clearly below the first or the best; `has_fallen`: whether it is clearly below the best, by
+    however little.
     """
     evidence = signs.evidence
     return [
-        _reward(signs, deciding, has_risen=has_risen, has_turned=has_turned),
+        _reward(signs, deciding, has_risen=has_risen, has_turned=has_turned, has_fallen=has_fallen),
         _distance(evidence, signs),
         _entropy(evidence),
         _length(evidence, signs),
@@ -47,7 +55,9 @@ def of(signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bool) -
     ]
 
 
-def _reward(signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bool) -> Gauge:
+def _reward(
+    signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bool, has_fallen: bool
+) -> Gauge:
     evaluations, judge = deciding.evaluations, deciding.metric
     if not evaluations:
         return Gauge(metric=judge, value=None, missing=_why_no_reward(deciding))
@@ -63,7 +73,8 @@ def _reward(signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bo
     note = f"the best evaluation{by}" if is_best else ""
     if below > 0:
         is_output = ", whose model is the output" if best.step == shipped else ""
-        note = f"{shown(below)} below its best evaluation{by}, at step {best.step:,}{is_output}"
+        what = f"its best evaluation{by}, {shown(best.value)} at step {best.step:,}{is_output}"
+        note = f"{f'{shown(below)} below' if has_fallen else 'not clearly below'} {what}"
     elif is_best and last.value == evaluations[0].value:
         note = f"as in the first evaluation{by}"
     elif is_best and not has_risen:
@@ -104,8 +115,8 @@ def _of_prompts(deciding: Deciding, *, is_newest: bool) -> str:
     evaluations, unscored = deciding.evaluations, deciding.unscored
     prompts = "" if deciding.n_heldout is None else plural(deciding.n_heldout, "prompt")
     missed = f"{percent(unscored)} unscored" if is_newest and unscored > 0 else ""
-    was = f"was {shown(evaluations[0].value)}" if len(evaluations) > 1 else ""
-    return ", ".join(filter(None, (prompts, missed, was)))
+    at_first = was(evaluations[0]) if len(evaluations) > 1 else ""
+    return ", ".join(filter(None, (prompts, missed, at_first)))
 
 
 def _distance(evidence: Evidence, signs: Signs) -> Gauge:
@@ -116,12 +127,14 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
     limit = signs.kl_limit
     since = None if limit is None else first_beyond(signs.kl_curve, limit)
     level: Level = "none" if limit is None else "good"
-    note = "not judged: there is no learned reward and no kl.max"
+    note = "no limit: there is no reward model, and `kl.max` is not set"
     if limit is not None:
         note = f"below {as_set(limit)}"
     if limit is not None and signs.kl > limit:
         level = "warn"
         note = f"above {as_set(limit)}" + ("" if since is None else f" since step {since:,}")
+    if signs.is_near:
+        note = f"hardly moved from its reference; {note}"
     # Of the same responses, so that KL and length divide to it.
     length = evidence.last("eval/length")
     per_token = signs.kl / length if exact and length else signs.kl_per_token
@@ -133,7 +146,7 @@ def _distance(evidence: Evidence, signs: Signs) -> Gauge:
         interval=interval,
         beside="" if per_token is None else f"{shown(per_token)} per token",
         healthy=None if limit is None else Span(low=0, high=limit),
-        scale=Span(low=0, high=max(1.05 * highest, 1.25 * (limit or signs.kl))),
+        scale=Span(low=0, high=max(1.05 * highest, 1.25 * (limit or signs.kl), _LEAST_SCALE)),
         level=level,
         note=note,
     )
@@ -183,7 +196,7 @@ def _entropy(evidence: Evidence) -> Gauge:
         level, note = "bad", "diverging"
     elif trend.ratio < _MUCH_LESS:
         level = "warn"
-    return _course("entropy", trend, Span(low=low, high=high), level, note)
+    return _course(evidence, "entropy", trend, Span(low=low, high=high), level, note)
 
 
 def _length(evidence: Evidence, signs: Signs) -> Gauge:
@@ -200,7 +213,8 @@ def _length(evidence: Evidence, signs: Signs) -> Gauge:
         level = "warn"
     if cut is not None and cut.after > 0:
         note += f"; the token limit cuts {percent(cut.after)} of the responses"
-    return _course("length/mean", trend, Span(low=trend.before / 2, high=high), level, note)
+    healthy = Span(low=trend.before / 2, high=high)
+    return _course(evidence, "length/mean", trend, healthy, level, note)
 
 
 def _steps(evidence: Evidence, metric: str) -> Sequence[Point]:
@@ -208,12 +222,14 @@ def _steps(evidence: Evidence, metric: str) -> Sequence[Point]:
     return [*evidence.beginning(metric), *evidence.curve(metric)]
 
 
-def _course(metric: str, trend: Trend, healthy: Span, level: Level, note: str) -> Gauge:
+def _course(
+    evidence: Evidence, metric: str, trend: Trend, healthy: Span, level: Level, note: str
+) -> Gauge:
     """Where a metric stands beside where it began, on a scale that shows what is healthy."""
     return Gauge(
         metric=metric,
         value=trend.after,
-        beside=f"{LAST_PART}, was {shown(trend.before)}",
+        beside=f"{mean_of_end(evidence, metric)}, {was(evidence.beginning(metric)[0])}",
         healthy=healthy,
         scale=Span(low=0, high=max(1.1 * (healthy.high or 0), 1.05 * trend.after)),
         level=level,
@@ -232,25 +248,25 @@ def _groups(evidence: Evidence) -> Gauge:
             else _why_no_course(evidence, metric, "prompt with two responses that count")
         )
         return Gauge(metric=metric, title=title, unit="%", value=None, missing=missing)
-    teach = 1 - alike.after
-    level, note = _taught(evidence, teach, at_first=1 - alike.before)
+    teach, first = 1 - alike.after, evidence.beginning(metric)[0]
+    at_first = Point(first.step, 100 * (1 - first.value))
+    is_judged = evidence.config.get("estimator") in GROUPED_ESTIMATORS
+    level, note = _taught(teach, at_first=1 - alike.before) if is_judged else _ALL_TEACH
     return Gauge(
         metric=metric,
         title=title,
         unit="%",
         value=100 * teach,
-        beside=f"{LAST_PART}, was {shown(100 * (1 - alike.before))}",
-        healthy=Span(low=100 * _FEWEST_THAT_TEACH, high=100),
+        beside=f"{mean_of_end(evidence, metric)}, {was(at_first)}",
+        healthy=Span(low=100 * _FEWEST_THAT_TEACH, high=100) if is_judged else None,
         scale=Span(low=0, high=100),
         level=level,
         note=note,
     )
 
 
-def _taught(evidence: Evidence, teach: float, *, at_first: float) -> Judged:
+def _taught(teach: float, *, at_first: float) -> Judged:
     """Judge the share of prompts whose responses differ in reward, with a note."""
-    if evidence.config.get("estimator") not in GROUPED_ESTIMATORS:
-        return "none", "not judged: this estimator does not compare the responses to a prompt"
     if teach < _FEWEST_THAT_TEACH:
         return "warn", "the others teach nothing: little is left to learn"
     return "none" if teach < at_first / 2 else "good", "the others teach nothing"

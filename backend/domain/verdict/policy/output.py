@@ -8,16 +8,18 @@ from collections.abc import Sequence
 
 from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import Estimate, Evidence
-from backend.domain.verdict.policy.deciding import Deciding, called
+from backend.domain.verdict.policy.deciding import OWN, Deciding, called
+from backend.domain.verdict.policy.signs import Signs
 from backend.domain.verdict.words import as_set, output_sentence, with_interval
 from backend.schemas.metrics.verdicts import Happening
 
 BIASED = "the run chose its output on these prompts, so this may look better than it is"
 
 
-def output(deciding: Deciding) -> str:
+def output(deciding: Deciding, doubt: str = "") -> str:
     """Say which step the output is, why, and what it measured; empty if there is none yet.
 
+    `doubt`: what to say of the reward that chose it, if the best by it is no best.
     An evaluation that chose the output measured it best partly by luck. So one that did not choose
     is told where there is one, and else that it chose.
     """
@@ -29,7 +31,8 @@ def output(deciding: Deciding) -> str:
     its = f"; its {name} is {measured}" if measured else ""
     if its and chose(deciding, shipped):
         its = _besides(deciding, shipped) or f"{its}; {BIASED}"
-    return output_sentence(shipped, f"which has the best {_objective(evidence)}{its}")
+    best = _best(evidence, doubt)
+    return output_sentence(shipped, f"which has the {best[0].lower()}{best[1:]}{its}")
 
 
 def _besides(deciding: Deciding, step: int | None) -> str:
@@ -63,12 +66,19 @@ def is_chosen(evidence: Evidence) -> bool:
     )
 
 
-def chosen(evidence: Evidence) -> Happening | None:
+def chosen(deciding: Deciding, signs: Signs, doubt: str = "") -> Happening | None:
     """Tell where the best objective was; None if the run is not known to have chosen by it."""
+    evidence = deciding.evidence
     if evidence.shipped_step is None or not is_chosen(evidence):
         return None
-    sentence = f"Best {_objective(evidence)}; its weights are the output."
+    by = "" if doubt else signs.doubtful(OWN)
+    sentence = f"{_best(evidence, doubt)}{by}; its weights are the output."
     return Happening(step=evidence.shipped_step, sentence=sentence)
+
+
+def _best(evidence: Evidence, doubt: str) -> str:
+    """Name what is the best, or only the highest of a reward that is in doubt."""
+    return f"Highest {_objective(evidence)}, {doubt}" if doubt else f"Best {_objective(evidence)}"
 
 
 def _objective(evidence: Evidence) -> str:

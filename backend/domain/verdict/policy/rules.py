@@ -7,7 +7,7 @@ limited (Gao et al. 2023, arXiv 2210.10760). Called by `backend.domain.verdict.j
 
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import median
+from statistics import NormalDist, median
 
 from backend.domain.dotted_path import value_at
 from backend.domain.verdict.evidence import (
@@ -43,6 +43,8 @@ _Z_TRAINING = 3.5
 _Z_TRAINING_FALL = 2.5
 # A reward that leaves out more of the responses may have risen because it does.
 _MOST_UNSCORED = 0.05
+# A rise of more is hardly ever chance.
+_Z_PLAIN = 3.0
 # A fall of less than this part of what was gained is no turn.
 _LEAST_FALL = 0.2
 _NOTHING_SHOWS = "Nothing in the run shows whether the policy got better"
@@ -84,7 +86,8 @@ class _Policy:
     def verdict(self) -> RunVerdict:
         told = self._told()
         best = self.best if len(self.evaluations) > 1 else None
-        shipped = output.output(self.deciding)
+        doubt = self._doubt_of_best(told.kind)
+        shipped = output.output(self.deciding, doubt)
         caveats = (self._unscored(told.sentence), self.deciding.ended_early)
         return RunVerdict(
             kind=told.kind,
@@ -97,11 +100,20 @@ class _Policy:
                 self.deciding,
                 has_risen=self._has_risen,
                 has_turned=len(self.evaluations) > 1 and self.has_turned,
+                has_fallen=len(self.evaluations) > 1 and self._is_below_best,
             ),
             best_step=None if best is None else best.step,
             shipped_step=self.evidence.shipped_step,
-            happened=self._happened(),
+            happened=self._happened(doubt),
         )
+
+    def _doubt_of_best(self, kind: Kind) -> str:
+        """What to say of the reward that chose the output, if its best is none; else empty."""
+        if kind == Kind.INFLATED:
+            return "which grew with the length"
+        # From outside alone it is known that the run's own reward is no measure.
+        is_exploited = kind == Kind.OVER_OPTIMIZED and self.deciding.is_outside
+        return "which was exploited" if is_exploited else ""
 
     def _unscored(self, sentence: str) -> str:
         """Tell of responses without a reward, unless this sentence tells of them."""
@@ -167,11 +179,17 @@ class _Policy:
         """Whether the last evaluation is clearly below the first, or below the best of several."""
         return self.gain.fell() or self._fell_from_best
 
-    @cached_property
+    @property
     def _fell_from_best(self) -> bool:
-        fall = self._beside_best(self.best, self.evaluations[-1])
         gained = self.best.value - self.evaluations[0].value
-        return fall.fell(self._z_of_best) and -fall.size >= _LEAST_FALL * gained
+        fall = self.best.value - self.evaluations[-1].value
+        return self._is_below_best and fall >= _LEAST_FALL * gained
+
+    @cached_property
+    def _is_below_best(self) -> bool:
+        """Whether the last evaluation is clearly below the best, by however little."""
+        fall = self._beside_best(self.best, self.evaluations[-1])
+        return fall.fell(self._z_of_best)
 
     @property
     def _z_of_best(self) -> float:
@@ -284,7 +302,7 @@ class _Policy:
             f"The {self.name} rose by {amount(self.gain)}, from step {first.step:,} to step "
             f"{last.step:,}."
         )
-        known = () if self.gain.interval is None else (self._one_seed,)
+        known = () if self.gain.interval is None else (self._by_chance, self._one_seed)
         doubt = (PROXY,) if self._is_proxy and level != "good" else ()
         reasons = (by, *known, *self.signs.sentences(besides=sign), *doubt)
         return _Told(kind, level, sentence, reasons)
@@ -318,6 +336,18 @@ class _Policy:
             return ""
         by = " in the evaluation that chose it" if output.chose(self.deciding, left.step) else ""
         return f"; the output, the model of step {left.step:,}, has {shown(left.value)}{by}"
+
+    @property
+    def _by_chance(self) -> str:
+        """How often a run that does not change shows as clear a change, unless hardly ever."""
+        if not self.gain.error or self.gain.size > _Z_PLAIN * self.gain.error:
+            return ""
+        z = self.gain.size / self.gain.error
+        n = round(1 / (2 * (1 - NormalDist().cdf(z))))
+        return (
+            f"This is {z:.1f} standard errors: one of {n} runs that do not change shows as clear a "
+            "change by chance."
+        )
 
     @property
     def _one_seed(self) -> str:
@@ -377,17 +407,20 @@ class _Policy:
     def _at(self, found: Estimate) -> str:
         return f"{with_interval(found)} at step {found.step:,}"
 
-    def _happened(self) -> list[Happening]:
+    def _happened(self, doubt: str) -> list[Happening]:
         found = self.signs.happened()
         if len(self.evaluations) > 1:
             is_shipped = self.best.step == self.evidence.shipped_step
             by = self.signs.doubtful(self.deciding.metric)
-            text = f"Best {self.name}{by}: {with_interval(self.best)}" + (
-                "; its weights are the output" if is_shipped else ""
-            )
             has_risen = self._beside_best(self.evaluations[0], self.best).rose()
             level: Level = "good" if has_risen and not by else "none"
+            beside = "" if has_risen else ", not clearly above the first"
+            if self.best.step == self.evaluations[0].step:
+                beside = ", in the first evaluation"
+            text = f"Best {self.name}{by}: {with_interval(self.best)}{beside}" + (
+                "; its weights are the output" if is_shipped else ""
+            )
             found.append(Happening(step=self.best.step, sentence=f"{text}.", level=level))
-            told = None if is_shipped else output.chosen(self.evidence)
+            told = None if is_shipped else output.chosen(self.deciding, self.signs, doubt)
             found += [] if told is None else [told]
         return sorted(found, key=lambda one: one.step)

@@ -26,6 +26,8 @@ _ALL_ALIKE = 0.95
 _DIVERGED = 4.0
 # Nats per response; the gold reward of a policy that follows a reward model has turned by then.
 FAR = 10.0
+# By Pinsker's inequality at most 7 of 100 responses would tell such a policy from its reference.
+_NEAR = 0.01
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,11 @@ class Signs:
         return self.kl is not None and self.kl > FAR
 
     @property
+    def is_near(self) -> bool:
+        """Whether the policy is nearly its reference; only said, it decides no verdict."""
+        return self.kl is not None and abs(self.kl) < _NEAR
+
+    @property
     def is_doubted(self) -> bool:
         """Whether the policy may exploit a learned reward: it is far, or its responses grew."""
         return self.is_learned and (self.is_far or bool(self.inflation))
@@ -93,7 +100,8 @@ class Signs:
     def _distance(self) -> list[str]:
         if self.kl is None:
             return []
-        return [f"the policy is {shown(self.kl)} nats per response from its reference"]
+        moved = "has hardly moved: it is" if self.is_near else "is"
+        return [f"the policy {moved} {shown(self.kl)} nats per response from its reference"]
 
     @cached_property
     def collapse(self) -> list[str]:

@@ -20,6 +20,9 @@ export const OTHER = "Other";
 /** The unit of what lies between 0 and 1. */
 export const SHARE = "share";
 
+/** Whether the values of a metric are steps. */
+export const isStep = (name: string): boolean => name.endsWith("best_step");
+
 interface Pattern {
   readonly metric: Metric;
   /** The names of its parts, in their order. */

@@ -26,6 +26,8 @@ import { bytes, number, shortHash } from "@/lib/format";
 import { BestAnswersDialog } from "./best-answers";
 import { ContinueLink } from "./continue-link";
 import { noCheckpoints, noFiles } from "./run-status";
+import { saidOf } from "./verdict/metric-said";
+import { useVerdict } from "./verdict/use-verdict";
 
 /** Pins a checkpoint that is not pinned, and lets go of one that is; the list follows. */
 function usePins(runId: string) {
@@ -34,6 +36,16 @@ function usePins(runId: string) {
     mutationFn: ({ step, is_pinned }: Checkpoint) => pinCheckpoint(runId, step, !is_pinned),
     onSettled: () => client.invalidateQueries({ queryKey: checkpointsQuery(runId).queryKey }),
   });
+}
+
+/** By its own evaluation, which says nothing good where its reward was exploited. */
+function BestPill({ run }: { run: Run }) {
+  const isExploited = saidOf("eval/reward", useVerdict(run).data ?? null) === "exploited";
+  return (
+    <span className={`pill ${isExploited ? "" : "good"}`} title="By the run's own evaluation">
+      {isExploited ? "highest exploited reward" : "best"}
+    </span>
+  );
 }
 
 /** Where the best evaluation was, if no checkpoint has its weights; empty otherwise. */
@@ -74,7 +86,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
                 <tr key={one.step}>
                   <td className="num">
                     {one.is_pinned && <span className="pill">pinned</span>}{" "}
-                    {one.is_best && <span className="pill good">best</span>} {one.step}
+                    {one.is_best && <BestPill run={run} />} {one.step}
                   </td>
                   <td>
                     <Ago at={one.created_at} />

@@ -1,7 +1,14 @@
 /** Which charts a run has: at most twelve first, the rest folded, single values as a table; pure. */
 import type { Curve, Zoom } from "@/charts/live-curves";
 import type { Drawn } from "@/components/chart/columns";
-import { OTHER, endsOf, isEnd, type Explain, type Explained } from "@/components/metrics/explained";
+import {
+  OTHER,
+  endsOf,
+  isEnd,
+  isStep,
+  type Explain,
+  type Explained,
+} from "@/components/metrics/explained";
 
 /** Charts that are seen before any is unfolded. */
 export const MOST_FIRST = 12;
@@ -32,6 +39,8 @@ export function layOut(
   explain: Explain,
   search = "",
   pins: readonly string[] = [],
+  /** The metric by which the run is judged: the first of the charts. */
+  judge: string | null = null,
 ): Layout {
   const all = [...curves.keys()]
     .filter((name) => !isEnd(name, curves, explain))
@@ -43,7 +52,11 @@ export function layOut(
   const byName = new Map(charts.map((chart) => [chart.explained.name, chart]));
   const pinned = pins.flatMap((name) => byName.get(name) ?? []);
   const others = charts.filter((chart) => !pinned.includes(chart));
-  const first = firstOf(others).slice(0, Math.max(0, MOST_FIRST - pinned.length));
+  const judging = others.filter(({ explained }) => explained.name === judge);
+  const first = [...new Set([...judging, ...firstOf(others)])].slice(
+    0,
+    Math.max(0, MOST_FIRST - pinned.length),
+  );
   return {
     pinned,
     first,
@@ -79,6 +92,9 @@ function intervalsOf(name: string, curves: Curves, explain: Explain) {
   return low === undefined || high === undefined ? null : { low, high };
 }
 
+/** A step has no course, and what the machine had to do says nothing of the model. */
+const isFolded = ({ name, group }: Explained): boolean => group === SYSTEM || isStep(name);
+
 /** Those that tell most; where they are fewer than twelve, the next in order. */
 function firstOf(charts: readonly Drawn[]): readonly Drawn[] {
   const ofPattern = new Map<string, number>();
@@ -90,7 +106,7 @@ function firstOf(charts: readonly Drawn[]): readonly Drawn[] {
   };
   const keys = charts.filter(isKey);
   const others = charts.filter(
-    (chart) => !keys.includes(chart) && chart.explained.group !== SYSTEM,
+    (chart) => !keys.includes(chart) && !isFolded(chart.explained),
   );
   return [...keys, ...others].slice(0, MOST_FIRST);
 }

@@ -22,7 +22,7 @@ test("training continues from the best checkpoint, not from the newest", () => {
   const link = shown(8, 16);
 
   expect(link).toContain("/projects/project_a/runs/new?from=run_a&amp;step=8");
-  expect(link).toContain("Continue from step 8 (best) as a new run…");
+  expect(link).toContain("Continue from step 8 (best by its own evaluation) as a new run…");
 });
 
 test("a checkpoint that is both, or the newest where none is the best, is not called best", () => {

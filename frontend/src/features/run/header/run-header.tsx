@@ -120,7 +120,7 @@ export function ContinueFromBest({ run }: { run: Continued }) {
   return (
     <ContinueLink run={run} step={step}>
       Continue from step {number(step)}
-      {isBest && " (best)"} as a new run…
+      {isBest && " (best by its own evaluation)"} as a new run…
     </ContinueLink>
   );
 }

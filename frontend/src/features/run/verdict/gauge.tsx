@@ -54,9 +54,9 @@ function said({ healthy, interval }: Gauge): string {
   return `${marks.filter((one) => one !== false).join("; ")}.`;
 }
 
-/** Minus signs, and no break between "was" and its value. */
+/** Minus signs, and no break between a word and its number. */
 const besideText = (beside: string): string =>
-  beside.replace("-", "−").replace("was ", "was\u00a0");
+  beside.replace("-", "−").replace(/\b(was|steps?|to) (?=[−\d])/g, "$1\u00a0");
 
 export function GaugeCard({ gauge }: { gauge: Gauge }) {
   const { title, unit, value, interval, beside, note, missing, level } = gauge;

@@ -1,11 +1,7 @@
 /** What a run's numbers say of it: the first thing that its page tells, before any chart. */
 import "./verdict.css";
 
-import { useQuery } from "@tanstack/react-query";
-
-import { verdictQuery } from "@/api/runs";
 import type { Run, RunVerdict } from "@/api/types";
-import { isLive, STEPS_REFETCH_MS } from "@/components/run-list/batches";
 import { NoAnswer, Skeleton } from "@/components/states";
 import { Sentence } from "@/components/text/sentence";
 import { VerdictPill } from "@/components/verdict/verdict-pill";
@@ -13,13 +9,7 @@ import { number } from "@/lib/format";
 
 import { ReadSamples } from "../samples/read-samples";
 import { GaugeCard } from "./gauge";
-
-function useVerdict(run: Run) {
-  return useQuery({
-    ...verdictQuery(run.id),
-    refetchInterval: isLive(run) ? STEPS_REFETCH_MS : (false as const),
-  });
-}
+import { useVerdict } from "./use-verdict";
 
 /** Whether a run ended before it measured anything: it has neither gauges nor samples. */
 const isEmpty = ({ kind, gauges }: RunVerdict): boolean =>

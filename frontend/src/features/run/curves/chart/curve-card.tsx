@@ -20,6 +20,7 @@ import type { View } from "@/features/run/view";
 import { kindAt, type SampleKind } from "@/lib/address/samples";
 import { useTheme } from "@/lib/theme";
 
+import type { MetricSaid } from "../../verdict/metric-said";
 import { Grip } from "../arrange/grip";
 import { PlaceItems, type Arranged } from "../arrange/place-items";
 import { CurveHead } from "./curve-head";
@@ -40,6 +41,8 @@ export interface CurveCardProps {
   readonly height?: number;
   readonly onZoom: (zoom: Zoom) => void;
   readonly onPick?: (x: number, kind: SampleKind) => void;
+  /** What the verdict says of a metric. */
+  readonly saidOf?: (name: string) => MetricSaid | null;
   readonly arranged?: Arranged | undefined;
 }
 
@@ -89,6 +92,14 @@ function useClusters(markers: readonly Marker[]) {
   return { frame, setFrame, clusters, pointedAt, setPointedFrom };
 }
 
+/** An evaluation is a point of its own chart already. */
+function useMarkersAbove(markers: readonly Marker[], isEvaluation: boolean): readonly Marker[] {
+  return useMemo(
+    () => (isEvaluation ? markers.filter(({ kind }) => kind !== "evaluation") : markers),
+    [markers, isEvaluation],
+  );
+}
+
 /** A part with some room at both sides. */
 function around(from: number, to: number): Zoom {
   const room = (to - from) / 4;
@@ -118,7 +129,9 @@ export function CurveCard(props: CurveCardProps) {
   const height = props.height ?? 190;
   const { arranged, onPick } = props;
   const chart = { run: props.run, drawn, view, range: props.range, colour };
-  const { frame, setFrame, clusters, pointedAt, setPointedFrom } = useClusters(props.markers);
+  const { frame, setFrame, clusters, pointedAt, setPointedFrom } = useClusters(
+    useMarkersAbove(props.markers, explained.isEvaluation),
+  );
   const places = useMemo(
     () => lined(clusters, pointedAt).map(({ x, kind }) => ({ x, colour: MARKER_COLOURS[kind] })),
     [clusters, pointedAt],
@@ -137,6 +150,7 @@ export function CurveCard(props: CurveCardProps) {
         drawn={drawn}
         view={view}
         place={place}
+        said={props.saidOf?.(explained.name) ?? null}
         isReadAloud={isFocused}
         grip={
           arranged?.isPinned === true && (

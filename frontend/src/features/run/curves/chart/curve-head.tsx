@@ -11,9 +11,11 @@ import {
 } from "@/components/chart/columns";
 import { NanPill } from "@/components/chart/nan-pill";
 import { AboutMetric } from "@/components/metrics/about-metric";
-import { unitOf } from "@/components/metrics/explained";
+import { isStep, unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
-import { number, signed } from "@/lib/format";
+import { between, number, signed, type Span } from "@/lib/format";
+
+import type { MetricSaid } from "../../verdict/metric-said";
 
 /** What stands in the head of a chart: the newest value, or that at the cursor of any chart. */
 interface Reading {
@@ -21,6 +23,11 @@ interface Reading {
   readonly interval: string;
   /** What the value is and where it stands; empty for the newest. */
   readonly place: string;
+}
+
+function intervalOf(span: Span): string {
+  const text = between(span);
+  return text.startsWith("[") ? `95 % ${text}` : text;
 }
 
 function readingOf(drawn: Drawn, view: View, place: number | null): Reading {
@@ -33,22 +40,42 @@ function readingOf(drawn: Drawn, view: View, place: number | null): Reading {
   const [low, high] = [end(drawn.low), end(drawn.high)];
   return {
     value: place === null ? drawn.curve.ends.newest : (valuesOf(drawn)[place] ?? null),
-    interval: low === null || high === null ? "" : `95 % [${number(low)}, ${number(high)}]`,
+    interval: low === null || high === null ? "" : intervalOf({ low, high }),
     place: place === null || x === undefined ? "" : vertexText(drawn, view.axis, place),
   };
 }
 
-/** The last value less the first, of all or of the part; of a metric that is a step, nothing. */
-function Change({ drawn: { curve, explained } }: { drawn: Drawn }) {
+/**
+ * The first value of all, beside the newest: the difference of two single steps may be noise. Of a
+ * part its last value less its first; of a metric that is a step, nothing.
+ */
+function First({ drawn: { curve, explained } }: { drawn: Drawn }) {
   const { first, newest } = curve.part ?? curve.ends;
-  if (first === null || newest === null || explained.name.endsWith("best_step")) return null;
-  const isWhole = curve.part === null;
+  if (first === null || newest === null || isStep(explained.name)) return null;
+  if (curve.part === null)
+    return (
+      <span className="mono" title="First value">
+        first {number(first)}
+      </span>
+    );
   return (
-    <span
-      className="mono"
-      title={isWhole ? "Newest value less the first" : "Last value of this part less its first"}
-    >
-      {signed(newest - first)} {isWhole ? "since start" : "in this part"}
+    <span className="mono" title="Last value of this part less its first">
+      {signed(newest - first)} in this part
+    </span>
+  );
+}
+
+const SAID: Readonly<Record<MetricSaid, readonly [string, string]>> = {
+  decides: ["active", "The verdict rests on this metric"],
+  exploited: ["warn verdict-pill", "It rose while what was measured outside the run fell"],
+};
+
+function Said({ said }: { said: MetricSaid | null }) {
+  if (said === null) return null;
+  const [tone, title] = SAID[said];
+  return (
+    <span className={`pill ${tone}`} title={title}>
+      {said}
     </span>
   );
 }
@@ -77,6 +104,8 @@ export function CurveHead(props: {
   view: View;
   /** The point at the cursor of any chart; null = there is no cursor. */
   place: number | null;
+  /** What the verdict says of the metric. */
+  said: MetricSaid | null;
   /** Whether a screen reader says what is at the cursor. */
   isReadAloud: boolean;
   /** By what it is moved, if it can be. */
@@ -97,6 +126,7 @@ export function CurveHead(props: {
           {explained.title}
         </h3>
         <AboutMetric explained={explained} />
+        <Said said={props.said} />
         <span className="grow" />
         <LeftOut drawn={drawn} isLog={props.view.isLog} />
         <span className="value" title={reading.place === "" ? "Newest value" : reading.place}>
@@ -113,7 +143,7 @@ export function CurveHead(props: {
         <span className="grow" />
         {reading.interval !== "" && <span className="mono">{reading.interval}</span>}
         {reading.place !== "" && <span className="mono at">{reading.place}</span>}
-        {reading.place === "" && reading.interval === "" && <Change drawn={drawn} />}
+        {reading.place === "" && reading.interval === "" && <First drawn={drawn} />}
       </p>
       <span className="sr-only" aria-live="polite">
         {props.isReadAloud && reading.place !== "" && `${reading.place}: ${number(reading.value)}`}
