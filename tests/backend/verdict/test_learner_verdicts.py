@@ -261,8 +261,8 @@ def test_the_course_of_a_loss_is_shown_from_its_first_step() -> None:
     found = verdict(Method.SFT, loss=[4.0, 2.0, *[1.0] * 58], grad_norm=[9.0, *[1.0] * 59])
 
     assert [gauge.beside for gauge in found.gauges[1:]] == [
-        "mean of steps 49 to 60, was 4 at step 1",
-        "mean of steps 49 to 60, was 9 at step 1",
+        "mean of steps 471 to 590, was 4 at step 0",
+        "mean of steps 471 to 590, was 9 at step 0",
     ]
 
 

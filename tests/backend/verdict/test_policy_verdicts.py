@@ -726,10 +726,12 @@ def test_the_output_of_an_exploited_reward_is_no_best() -> None:
     found = shipped(100, RULES | {"kl": {"coef": 0}}, [0.0, 0.8, 0.9], gold__reward=[0.9, 0.5, 0.1])
 
     assert (found.kind, found.judged_by) == (Kind.OVER_OPTIMIZED, "gold/reward")
-    assert "which has the highest held-out reward, which was exploited; its reward" in found.reason
+    assert (
+        "which has the highest held-out reward, but that was exploited; its reward" in found.reason
+    )
     assert [one.sentence for one in found.happened] == [
         "Best reward measured outside the run: 0.900 [0.850, 0.950], in the first evaluation.",
-        "Highest held-out reward, which was exploited; its weights are the output.",
+        "Highest held-out reward, but that was exploited; its weights are the output.",
     ]
 
 
@@ -746,7 +748,7 @@ def test_a_rise_that_chance_explains_says_so() -> None:
 def test_a_policy_that_is_nearly_its_reference_is_said_to_be() -> None:
     found = verdict([0.0, 0.01, 0.02], config=RULES, kl__response=line(0, 0.002, 0))
 
-    assert "The policy has hardly moved: it is 0.00182 nats per response from" in found.reason
+    assert "The policy has hardly moved: it is 0.00181 nats per response from" in found.reason
     distance = found.gauges[1]
     assert distance.note.startswith("hardly moved from its reference; no limit")
     assert distance.scale is not None

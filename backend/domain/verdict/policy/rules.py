@@ -110,10 +110,10 @@ class _Policy:
     def _doubt_of_best(self, kind: Kind) -> str:
         """What to say of the reward that chose the output, if its best is none; else empty."""
         if kind == Kind.INFLATED:
-            return "which grew with the length"
+            return "but that grew with the length"
         # From outside alone it is known that the run's own reward is no measure.
         is_exploited = kind == Kind.OVER_OPTIMIZED and self.deciding.is_outside
-        return "which was exploited" if is_exploited else ""
+        return "but that was exploited" if is_exploited else ""
 
     def _unscored(self, sentence: str) -> str:
         """Tell of responses without a reward, unless this sentence tells of them."""
@@ -173,6 +173,13 @@ class _Policy:
     @property
     def _has_risen(self) -> bool:
         return len(self.evaluations) > 1 and self.gain.rose()
+
+    @property
+    def _has_best_risen(self) -> bool:
+        """Whether the best evaluation is clearly above the first; the last was not chosen."""
+        if self.best.step == self.evaluations[-1].step:
+            return self._has_risen
+        return self._beside_best(self.evaluations[0], self.best).rose(self._z_of_best)
 
     @property
     def has_turned(self) -> bool:
@@ -412,7 +419,7 @@ class _Policy:
         if len(self.evaluations) > 1:
             is_shipped = self.best.step == self.evidence.shipped_step
             by = self.signs.doubtful(self.deciding.metric)
-            has_risen = self._beside_best(self.evaluations[0], self.best).rose()
+            has_risen = self._has_best_risen
             level: Level = "good" if has_risen and not by else "none"
             beside = "" if has_risen else ", not clearly above the first"
             if self.best.step == self.evaluations[0].step:

@@ -7,8 +7,7 @@ import type { SampleKind } from "@/lib/address/samples";
 import { noMetrics } from "@/features/run/run-status";
 import { onAxis, useView } from "@/features/run/view";
 
-import { saidOf } from "../verdict/metric-said";
-import { useVerdict } from "../verdict/use-verdict";
+import { useSaid } from "../verdict/use-verdict";
 import { usePins } from "./arrange/use-pins";
 import { Charts } from "./charts";
 import { Distributions } from "./distributions/distributions";
@@ -37,7 +36,7 @@ export function CurvesTab(props: CurvesTabProps) {
   const view = onAxis(asked, live.axis);
   const explain = useExplain(run.method);
   const [pins, setPins] = usePins(run.project_id);
-  const verdict = useVerdict(run).data ?? null;
+  const { judge, saidOf } = useSaid(run);
   const markers = useMarkers(run.id, live, tick, explain);
   if (live.curves.size === 0 && isLoaded)
     return (
@@ -52,7 +51,7 @@ export function CurvesTab(props: CurvesTabProps) {
   if (live.curves.size === 0 || explain === undefined)
     return <Skeleton label="Loading the curves" />;
   const wanted = search.get("metric") ?? "";
-  const layout = layOut(live.curves, explain, wanted, pins, verdict?.judged_by);
+  const layout = layOut(live.curves, explain, wanted, pins, judge);
   // What the table of sets shows already is a single value only where it is looked for.
   const single = layout.single.filter(
     ({ explained }) => wanted !== "" || !props.shownElsewhere.has(explained.name),
@@ -78,8 +77,7 @@ export function CurvesTab(props: CurvesTabProps) {
         setPins={setPins}
         isSearched={wanted.trim() !== ""}
         shared={{
-          ...{ run, tick, view, markers: markers.shown },
-          saidOf: (name) => saidOf(name, verdict),
+          ...{ run, tick, view, markers: markers.shown, saidOf },
           ...(view.axis === "step" && onPick !== undefined && { onPick }),
         }}
       />

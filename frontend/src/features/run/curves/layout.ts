@@ -105,9 +105,7 @@ function firstOf(charts: readonly Drawn[]): readonly Drawn[] {
     return count <= MOST_OF_PATTERN;
   };
   const keys = charts.filter(isKey);
-  const others = charts.filter(
-    (chart) => !keys.includes(chart) && !isFolded(chart.explained),
-  );
+  const others = charts.filter((chart) => !keys.includes(chart) && !isFolded(chart.explained));
   return [...keys, ...others].slice(0, MOST_FIRST);
 }
 

@@ -16,6 +16,7 @@ import { kindAt, samplesAt } from "@/lib/address/samples";
 import { useGo } from "@/lib/address/use-go";
 import { trainingReward } from "@/components/metrics/training-reward";
 
+import { useSaid } from "../verdict/use-verdict";
 import { CurveCard } from "./chart/curve-card";
 import { rangeOf } from "./layout";
 import { useMarkers } from "./markers/use-markers";
@@ -49,6 +50,7 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
   const view = onAxis(asked, "step");
   const go = useGo();
   const explain = useExplain(run.method);
+  const { saidOf } = useSaid(run);
   const markers = useMarkers(run.id, live, tick, explain);
   const isRoot = search.get("kl") === "root";
   const base = `/projects/${run.project_id}/runs/${run.id}`;
@@ -114,6 +116,7 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
               tick={tick}
               view={view}
               markers={markers.shown}
+              saidOf={saidOf}
               range={rangeOf(beside.map((one) => one.drawn))}
               colour={colour}
               height={146}

@@ -42,7 +42,7 @@ export interface CurveCardProps {
   readonly onZoom: (zoom: Zoom) => void;
   readonly onPick?: (x: number, kind: SampleKind) => void;
   /** What the verdict says of a metric. */
-  readonly saidOf?: (name: string) => MetricSaid | null;
+  readonly saidOf: (name: string) => MetricSaid | null;
   readonly arranged?: Arranged | undefined;
 }
 
@@ -150,7 +150,7 @@ export function CurveCard(props: CurveCardProps) {
         drawn={drawn}
         view={view}
         place={place}
-        said={props.saidOf?.(explained.name) ?? null}
+        said={props.saidOf(explained.name)}
         isReadAloud={isFocused}
         grip={
           arranged?.isPinned === true && (
