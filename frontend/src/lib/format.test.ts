@@ -10,6 +10,7 @@ import {
   parameters,
   ordinal,
   percent,
+  rangeEnds,
   sentence,
   signed,
   summaryLine,
@@ -79,6 +80,11 @@ describe("format", () => {
     expect(intervalText({ low: 980.4, high: 1040.3 })).toBe("[980, 1,040]");
     expect(intervalText({ low: 0.000426, high: 0.000677 })).toBe("[0.000426, 0.000677]");
     expect([intervalText(null), intervalText(undefined)]).toEqual(["no interval", "no interval"]);
+  });
+  it("tells both ends of a range with as many decimals", () => {
+    expect(rangeEnds({ low: 0.1, high: 2.791 })).toEqual(["0.10", "2.79"]);
+    expect(rangeEnds({ low: -0.319, high: 0.00126 })).toEqual(["−0.319", "0.001"]);
+    expect(rangeEnds({ low: 20, high: 100 })).toEqual(["20", "100"]);
   });
   it("tells durations in two units at most", () => {
     expect(duration(75)).toBe("1 min 15 s");

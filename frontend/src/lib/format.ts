@@ -49,6 +49,12 @@ export function between({ low, high }: Span): string {
   return from === to ? "no spread" : `[${from}, ${to}]`;
 }
 
+/** The ends of a range as those of an interval, whole numbers whole: "0.10" and "2.79", "0" and "1". */
+export const rangeEnds = ({ low, high }: Span): readonly [string, string] =>
+  Number.isSafeInteger(low) && Number.isSafeInteger(high)
+    ? [number(low), number(high)]
+    : endsOf(low, high);
+
 function endsOf(low: number, high: number): readonly [string, string] {
   const greatest = Math.max(Math.abs(low), Math.abs(high));
   if (greatest < 1e-4 || greatest >= 1e6) return [number(low), number(high)];

@@ -5,11 +5,11 @@ import { AboutMetric } from "@/components/metrics/about-metric";
 import { unitOf } from "@/components/metrics/explained";
 import { Table, type Column } from "@/components/table";
 import type { View } from "@/features/run/view";
-import { number } from "@/lib/format";
+import { number, rangeEnds } from "@/lib/format";
 
 function intervalText({ low, high }: Drawn): string {
   const [from, to] = [low?.last[0] ?? null, high?.last[0] ?? null];
-  return from === null || to === null ? "" : `${number(from)} to ${number(to)}`;
+  return from === null || to === null ? "" : rangeEnds({ low: from, high: to }).join(" to ");
 }
 
 function Row({ drawn, view }: { drawn: Drawn; view: View }) {

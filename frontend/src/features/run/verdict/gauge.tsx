@@ -1,7 +1,7 @@
 /** One number with its interval on a scale that shows where it is healthy. */
 import type { Gauge } from "@/api/types";
 import { Sentence } from "@/components/text/sentence";
-import { between, number } from "@/lib/format";
+import { between, number, rangeEnds } from "@/lib/format";
 
 /** Where a value stands on a scale, in percent; nothing leaves the scale. */
 export function placeOn(scale: { low: number; high: number }, value: number): number {
@@ -27,15 +27,13 @@ function Scale({ gauge }: { gauge: Gauge }) {
       </div>
       <div className="ends">
         {healthy != null ? (
-          <span>
-            healthy {number(healthy.low)} to {number(healthy.high)}
-          </span>
+          <span>healthy {rangeEnds(healthy).join(" to ")}</span>
         ) : (
           scale.high > scale.low && (
             // What the picture alone is measured by.
             <>
-              <span aria-hidden="true">{number(scale.low)}</span>
-              <span aria-hidden="true">{number(scale.high)}</span>
+              <span aria-hidden="true">{rangeEnds(scale)[0]}</span>
+              <span aria-hidden="true">{rangeEnds(scale)[1]}</span>
             </>
           )
         )}
@@ -49,7 +47,7 @@ function said({ healthy, interval }: Gauge): string {
   const marks = [
     "The line is the value",
     interval != null && "grey its 95 % interval",
-    healthy != null && `green the healthy range, ${number(healthy.low)} to ${number(healthy.high)}`,
+    healthy != null && `green the healthy range, ${rangeEnds(healthy).join(" to ")}`,
   ];
   return `${marks.filter((one) => one !== false).join("; ")}.`;
 }

@@ -4,7 +4,7 @@ import { whole } from "@/charts/ticks";
 import type { Drawn } from "@/components/chart/columns";
 import { unitOf } from "@/components/metrics/explained";
 import type { View } from "@/features/run/view";
-import { number } from "@/lib/format";
+import { number, rangeEnds } from "@/lib/format";
 
 import { tableOf, type Row, type Rows } from "./table-rows";
 
@@ -77,4 +77,4 @@ export function CurveTable(props: { drawn: Drawn; view: View; height: number }) 
 }
 
 const intervalText = ({ low, high }: Row): string =>
-  low === null || high === null ? "" : `${number(low)} to ${number(high)}`;
+  low === null || high === null ? "" : rangeEnds({ low, high }).join(" to ");
