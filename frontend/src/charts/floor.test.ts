@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { widened } from "./floor";
+import { noiseSpan, widened } from "./floor";
 
 const spanning = (span: number) => ({ includes: null, span });
 
@@ -24,5 +24,22 @@ describe("what an axis shows at least", () => {
     const floor = { includes: { low: 0, high: 1 }, span: 0 };
     expect(widened(0.001, 0.002, floor)).toEqual([0, 1]);
     expect(widened(-0.5, 40, floor)).toEqual([-0.5, 40]);
+  });
+});
+
+describe("how much noise spans", () => {
+  it("is twice as much as its values do", () => {
+    const wave = Array.from({ length: 200 }, (_, i) => Math.sin(12.9898 * i * i));
+    expect(noiseSpan(wave)).toBeGreaterThan(4);
+  });
+
+  it("is less than a course does, however few values show it, and than a jump", () => {
+    expect(noiseSpan(Array.from({ length: 9 }, (_, i) => i / 8))).toBeLessThan(0.1);
+    expect(noiseSpan([0, 0.8, 0.9, 0.91, 0.93, 0.92, 0.94, 0.95, 0.95])).toBeLessThan(0.4);
+  });
+
+  it("is nothing of few values, and of one that stays", () => {
+    expect(noiseSpan([1, 2, 1])).toBe(0);
+    expect(noiseSpan(Array.from({ length: 20 }, () => 3))).toBe(0);
   });
 });

@@ -1,6 +1,8 @@
 /** What a vertical axis shows at least, so that noise does not look like a course; pure. */
 import type { Span } from "@/lib/format";
 
+import type { Column } from "./smoothing";
+
 export interface Floor {
   /** What is always in sight; null = nothing in particular. */
   readonly includes: Span | null;
@@ -19,4 +21,28 @@ export function widened(least: number, most: number, floor: Floor | null): [numb
   // What is never negative gets no room below zero.
   const below = low >= 0 ? Math.min(low, missing / 2) : missing / 2;
   return [low - below, high + missing - below];
+}
+
+/** Single steps of mere noise span about five standard deviations: half of such an axis. */
+const DEVIATIONS = 10;
+/** Of the greatest value: a change of half as much counts in no verdict on a loss. */
+const PART = 0.02;
+const FEWEST = 8;
+/** The median distance of a value from the line between its neighbours, twice, of unit noise. */
+const MEDIAN_OF_UNIT = 0.6745 * Math.sqrt(6);
+
+/** How much an axis spans at least so that the noise of these values looks like noise. */
+export function noiseSpan(column: Column): number {
+  const values = column.filter((value) => value !== null);
+  if (values.length < FEWEST) return 0;
+  let [least, most] = [Infinity, -Infinity];
+  for (const value of values) [least, most] = [Math.min(least, value), Math.max(most, value)];
+  if (least === most) return 0;
+  // From second differences (Gasser et al. 1986), so that a course is no noise, nor a single jump.
+  const distances = values
+    .slice(2)
+    .map((value, i) => Math.abs(value - 2 * (values[i + 1] ?? value) + (values[i] ?? value)))
+    .sort((a, b) => a - b);
+  const deviation = (distances[Math.floor(distances.length / 2)] ?? 0) / MEDIAN_OF_UNIT;
+  return Math.max(DEVIATIONS * deviation, PART * Math.max(Math.abs(least), Math.abs(most)));
 }

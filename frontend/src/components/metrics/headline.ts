@@ -1,5 +1,6 @@
 /** The one metric that stands for a run in a list; pure. */
 import type { Method, Metric, Run } from "@/api/types";
+import { noiseSpan } from "@/charts/floor";
 import type { Curve } from "@/charts/live-curves";
 import { MODEL_KIND_NAMES } from "@/components/text/names";
 import { bytes, lowerFirst, plural } from "@/lib/format";
@@ -109,12 +110,12 @@ function intervalOf(
   return low === null || high === null || end !== ofInterval ? null : { low, high };
 }
 
-/** From where to where a trend is drawn: twice as much as is uncertain, so that noise stays small. */
+/** From where to where a trend is drawn: so much that noise stays small. */
 export function trendRange({ values, interval }: Headline): readonly [number, number] {
-  const uncertainty = interval === null ? 0 : interval.high - interval.low;
+  const uncertain = interval === null ? noiseSpan(values) : 2 * (interval.high - interval.low);
   const known = values.filter((value) => value !== null);
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  const more = Math.max(0, 2 * uncertainty - (high - low)) / 2;
+  const more = Math.max(0, uncertain - (high - low)) / 2;
   return [low - more, high + more];
 }
 

@@ -15,7 +15,7 @@ const REASONS: Record<Sample["chosen_for"][number], string> = {
   longest: "longest",
   truncated: "cut by the token limit",
   largest_kl: "largest KL",
-  zero_variance: "example of a zero-variance group",
+  zero_variance: "example of a prompt with equal rewards",
 };
 
 /** What an example cannot be of where all have one reward. */
