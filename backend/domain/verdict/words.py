@@ -138,7 +138,8 @@ def output_sentence(shipped_step: int | None, what: str = "") -> str:
     """Which weights the run left, and what those measured; empty if it left none."""
     if shipped_step is None:
         return ""
-    return f"The output is the model of step {shipped_step:,}{', ' if what else ''}{what}."
+    of = f"of step {shipped_step:,}" if shipped_step else "of step 0, before this run trained it"
+    return f"The output is the model {of}{', ' if what else ''}{what}."
 
 
 def unscored_sentence(share: float) -> str:
