@@ -593,7 +593,7 @@ def test_a_best_evaluation_that_noise_explains_is_not_green() -> None:
     assert unchanged.gauges[0].note == (
         "as in the first evaluation; the output is the model of step 0"
     )
-    assert "The output is the model of step 0, before this run trained it, which" in unchanged.reason
+    assert "of step 0, before this run trained it, which has" in unchanged.reason
 
 
 @pytest.mark.parametrize(
