@@ -765,6 +765,35 @@ def test_the_best_of_evaluations_that_noise_explains_is_no_boast() -> None:
     )
 
 
+def test_a_red_gauge_does_not_say_that_nothing_is_clear() -> None:
+    """By 2.2 standard errors below the first of four, which is the best: too few for the best."""
+    found = verdict([0.5, 0.42, 0.43, 0.42])
+
+    assert found.sentence.endswith("held-out reward fell.")
+    gauge = found.gauges[0]
+    assert (gauge.level, gauge.note) == (
+        "bad", "0.0800 below its best evaluation, 0.500 at step 0",
+    )  # fmt: skip
+
+
+def test_nothing_is_called_clear_or_not_where_no_error_is_known() -> None:
+    curves = HEALTHY | {"eval/reward": [Point(0, 0.5), Point(50, 0.9), Point(STEPS, 0.1)]}
+    found = judge(Method.POLICY_GRADIENT, Evidence(LEARNED, curves, True, STEPS))
+
+    assert found.gauges[0].note == "0.800 below its best evaluation, 0.900 at step 50"
+    assert found.happened[0].sentence == "Best held-out reward: 0.900."
+
+
+def test_the_best_of_a_run_that_rose_is_clearly_above_the_first() -> None:
+    """The last rose by 2.2 standard errors; the best of three, a little higher, needs 2.24."""
+    found = verdict([0.0, 0.0805, 0.08])
+
+    assert found.kind == Kind.IMPROVED
+    assert (found.happened[0].sentence, found.happened[0].level) == (
+        "Best held-out reward: 0.081 [0.030, 0.131].", "good",
+    )  # fmt: skip
+
+
 def test_the_ends_of_an_interval_show_how_wide_it_is() -> None:
     assert alike(-1.01, -1.021, -1.002) == ["−1.010", "−1.021", "−1.002"]
     assert alike(23.98, 23.5, 24.1) == ["24.0", "23.5", "24.1"]

@@ -37,13 +37,18 @@ _OF_EVERY_STEP = "length/mean"
 
 
 def of(
-    signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bool, has_fallen: bool
+    signs: Signs,
+    deciding: Deciding,
+    *,
+    has_risen: bool | None,
+    has_turned: bool,
+    has_fallen: bool | None,
 ) -> list[Gauge]:
     """Gauge reward, distance, entropy, length, and how many prompts have responses that differ.
 
     `has_risen`: whether the last evaluation is clearly above the first; `has_turned`: whether it is
     clearly below the first or the best; `has_fallen`: whether it is clearly below the best, by
-    however little.
+    however little. None: no error is known.
     """
     evidence = signs.evidence
     return [
@@ -56,7 +61,12 @@ def of(
 
 
 def _reward(
-    signs: Signs, deciding: Deciding, *, has_risen: bool, has_turned: bool, has_fallen: bool
+    signs: Signs,
+    deciding: Deciding,
+    *,
+    has_risen: bool | None,
+    has_turned: bool,
+    has_fallen: bool | None,
 ) -> Gauge:
     evaluations, judge = deciding.evaluations, deciding.metric
     if not evaluations:
@@ -74,10 +84,10 @@ def _reward(
     if below > 0:
         is_output = ", whose model is the output" if best.step == shipped else ""
         what = f"its best evaluation{by}, {shown(best.value)} at step {best.step:,}{is_output}"
-        note = f"{f'{shown(below)} below' if has_fallen else 'not clearly below'} {what}"
+        note = f"{'not clearly' if has_fallen is False else shown(below)} below {what}"
     elif is_best and last.value == evaluations[0].value:
         note = f"as in the first evaluation{by}"
-    elif is_best and not has_risen:
+    elif is_best and has_risen is False:
         note += ", not clearly above the first"
     if is_left:
         note += f"; the output is the model of step {shipped:,}"
@@ -86,7 +96,7 @@ def _reward(
     if newer is not None:
         of_step = f"of step {last.step:,}: no response could be scored at step {newer:,}"
         note = "; ".join(filter(None, (note, of_step)))
-    is_good = is_best and has_risen and not by and not is_left and newer is None
+    is_good = is_best and has_risen is True and not by and not is_left and newer is None
     return Gauge(
         metric=judge,
         value=last.value,

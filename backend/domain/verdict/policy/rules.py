@@ -98,9 +98,9 @@ class _Policy:
             gauges=gauges.of(
                 self.signs,
                 self.deciding,
-                has_risen=self._has_risen,
+                has_risen=self._risen_or_unknown,
                 has_turned=len(self.evaluations) > 1 and self.has_turned,
-                has_fallen=len(self.evaluations) > 1 and self._is_below_best,
+                has_fallen=self._fallen_or_unknown,
             ),
             best_step=None if best is None else best.step,
             shipped_step=self.evidence.shipped_step,
@@ -175,11 +175,28 @@ class _Policy:
         return len(self.evaluations) > 1 and self.gain.rose()
 
     @property
-    def _has_best_risen(self) -> bool:
-        """Whether the best evaluation is clearly above the first; the last was not chosen."""
-        if self.best.step == self.evaluations[-1].step:
-            return self._has_risen
-        return self._beside_best(self.evaluations[0], self.best).rose(self._z_of_best)
+    def _risen_or_unknown(self) -> bool | None:
+        """Whether the last evaluation is clearly above the first; None = no error is known."""
+        is_known = len(self.evaluations) > 1 and self.gain.error is not None
+        return self.gain.rose() if is_known else None
+
+    @property
+    def _best_risen_or_unknown(self) -> bool | None:
+        """Whether the best evaluation is clearly above the first, as it is if the last one is."""
+        rise = self._beside_best(self.evaluations[0], self.best)
+        if self._has_risen:
+            return True
+        # The last evaluation was not chosen, so it has to differ by less.
+        is_last = self.best.step == self.evaluations[-1].step
+        return None if rise.error is None else not is_last and rise.rose(self._z_of_best)
+
+    @property
+    def _fallen_or_unknown(self) -> bool | None:
+        """Whether the last evaluation is clearly below the best, as it is if it is below any."""
+        if len(self.evaluations) < 2:
+            return None
+        is_known = self._fall.error is not None
+        return self.has_turned or (self._is_below_best if is_known else None)
 
     @property
     def has_turned(self) -> bool:
@@ -192,11 +209,15 @@ class _Policy:
         fall = self.best.value - self.evaluations[-1].value
         return self._is_below_best and fall >= _LEAST_FALL * gained
 
-    @cached_property
+    @property
     def _is_below_best(self) -> bool:
         """Whether the last evaluation is clearly below the best, by however little."""
-        fall = self._beside_best(self.best, self.evaluations[-1])
-        return fall.fell(self._z_of_best)
+        return self._fall.fell(self._z_of_best)
+
+    @cached_property
+    def _fall(self) -> Change:
+        """The change from the best evaluation to the last."""
+        return self._beside_best(self.best, self.evaluations[-1])
 
     @property
     def _z_of_best(self) -> float:
@@ -419,9 +440,9 @@ class _Policy:
         if len(self.evaluations) > 1:
             is_shipped = self.best.step == self.evidence.shipped_step
             by = self.signs.doubtful(self.deciding.metric)
-            has_risen = self._has_best_risen
+            has_risen = self._best_risen_or_unknown
             level: Level = "good" if has_risen and not by else "none"
-            beside = "" if has_risen else ", not clearly above the first"
+            beside = ", not clearly above the first" if has_risen is False else ""
             if self.best.step == self.evaluations[0].step:
                 beside = ", in the first evaluation"
             text = f"Best {self.name}{by}: {with_interval(self.best)}{beside}" + (
