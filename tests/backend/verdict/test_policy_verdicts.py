@@ -548,6 +548,9 @@ def test_the_output_is_told_with_what_it_measured() -> None:
     )
 
 
+# They rose by 2.1 standard errors, as the differences of neighbours tell.
+FEW = [0.0, 0.06, 0.02, 0.08, 0.1]
+
 BIASED = "the run chose its output on these prompts, so this may look better than it is"
 
 
@@ -736,14 +739,40 @@ def test_the_output_of_an_exploited_reward_is_no_best() -> None:
     ]
 
 
+def test_a_reward_that_did_not_grow_is_not_said_to_have_grown_with_the_length() -> None:
+    def found(heldout: Sequence[float], step: int, **beside: Sequence[float]) -> RunVerdict:
+        curves = HEALTHY | {"length/mean": line(17, 64, 0.2), "truncated_fraction": line(0, 0.9)}
+        curves |= evaluated("eval/reward", heldout, 0.05)
+        for name, values in beside.items():
+            curves |= evaluated(name.replace("__", "/"), values, 0.05)
+        curves |= {"eval/best_step": [Point(0, 0), Point(STEPS, step)]}
+        evidence = Evidence(LEARNED | {"kl": {"coef": 0}}, curves, True, step)
+        return judge(Method.POLICY_GRADIENT, evidence)
+
+    grew, alone = found([0.0, 0.5, 1.0], STEPS), found([0.5, 0.51, 0.49], 50)
+    outside = found([0.5, 0.51, 0.49], 50, gold__reward=[0.0, 0.5, 1.0])
+    assert [one.kind for one in (grew, alone, outside)] == [Kind.INFLATED] * 3
+    assert "highest held-out reward, but that grew with the length" in grew.reason
+    assert "which has the best held-out reward" in alone.reason
+    assert "which has the best held-out reward" in outside.reason
+
+
 def test_a_rise_that_chance_explains_says_so() -> None:
     """0.074 is 2.05 standard errors of the difference, 0.036."""
     found = verdict([0.0, 0.02, 0.074])
 
     assert (found.kind, found.level) == (Kind.IMPROVED, "good")
-    chance = "one of 25 runs that do not change shows as clear a change by chance."
+    chance = "about one of 25 runs that do not change shows as clear a rise or fall by chance."
     assert f"This is 2.1 standard errors: {chance}" in found.reason
     assert "by chance" not in verdict([0.0, 0.1, 0.2]).reason
+
+
+def test_no_odds_are_told_of_an_error_that_the_change_itself_is_part_of() -> None:
+    curves = HEALTHY | {"eval/reward": [Point(25 * i, value) for i, value in enumerate(FEW)]}
+    found = judge(Method.POLICY_GRADIENT, Evidence(RULES, curves, True, STEPS))
+
+    assert found.kind == Kind.IMPROVED
+    assert "by chance" not in found.reason
 
 
 def test_a_policy_that_is_nearly_its_reference_is_said_to_be() -> None:
@@ -754,6 +783,23 @@ def test_a_policy_that_is_nearly_its_reference_is_said_to_be() -> None:
     assert distance.note.startswith("hardly moved from its reference; no limit")
     assert distance.scale is not None
     assert distance.scale.high == 1
+
+
+def test_a_policy_has_not_hardly_moved_by_what_was_measured_before_it_trained() -> None:
+    def distance(exact: Mapping[int, float], kl: float, **more: list[Point]) -> RunVerdict:
+        points = [Point(step, value) for step, value in exact.items()]
+        curves = {"kl__exact": points, "kl__response": line(0, kl, 0)} | more
+        return verdict([0.5, 0.5], config=RULES, **curves)
+
+    near = distance({0: 0.0, STEPS: 0.002}, 0.002)
+    assert "has hardly moved" in near.reason
+    assert near.gauges[1].note.startswith("hardly moved")
+    for other in (
+        distance({0: 0.0}, 0.002),
+        distance({0: 0.0, 50: 0.002}, 3),
+        distance({0: 0.0, STEPS: 0.002}, 0.002, entropy=CERTAIN),
+    ):
+        assert "hardly moved" not in f"{other.sentence} {other.reason} {other.gauges[1].note}"
 
 
 def test_the_best_of_evaluations_that_noise_explains_is_no_boast() -> None:

@@ -109,7 +109,8 @@ class _Policy:
 
     def _doubt_of_best(self, kind: Kind) -> str:
         """What to say of the reward that chose the output, if its best is none; else empty."""
-        if kind == Kind.INFLATED:
+        # Inflated may be the training reward alone.
+        if kind == Kind.INFLATED and self._has_risen and not self.deciding.is_outside:
             return "but that grew with the length"
         # From outside alone it is known that the run's own reward is no measure.
         is_exploited = kind == Kind.OVER_OPTIMIZED and self.deciding.is_outside
@@ -367,14 +368,18 @@ class _Policy:
 
     @property
     def _by_chance(self) -> str:
-        """How often a run that does not change shows as clear a change, unless hardly ever."""
-        if not self.gain.error or self.gain.size > _Z_PLAIN * self.gain.error:
+        """How often a run that does not change shows as clear a change, unless hardly ever.
+
+        An error that the evaluations themselves tell has the change in it, so its odds are unknown.
+        """
+        is_known = self.evaluations[0].error is not None and self.evaluations[-1].error is not None
+        if not is_known or not self.gain.error or self.gain.size > _Z_PLAIN * self.gain.error:
             return ""
         z = self.gain.size / self.gain.error
         n = round(1 / (2 * (1 - NormalDist().cdf(z))))
         return (
-            f"This is {z:.1f} standard errors: one of {n} runs that do not change shows as clear a "
-            "change by chance."
+            f"This is {z:.1f} standard errors: about one of {n} runs that do not change shows as "
+            "clear a rise or fall by chance."
         )
 
     @property

@@ -84,7 +84,18 @@ class Signs:
     @property
     def is_near(self) -> bool:
         """Whether the policy is nearly its reference; only said, it decides no verdict."""
-        return self.kl is not None and abs(self.kl) < _NEAR
+        if self.kl is None or self.collapse or self._is_untrained:
+            return False
+        sampled = self.evidence.trend("kl/response")
+        known = [self.kl, *([] if sampled is None else [sampled.after])]
+        return all(abs(kl) < _NEAR for kl in known)
+
+    @property
+    def _is_untrained(self) -> bool:
+        """Whether the newest exact KL was measured before training, so that it says nothing."""
+        exact = self.evidence.curve("kl/exact")
+        steps = self.evidence.curve("length/mean")
+        return bool(exact) and exact[-1].step < (steps[0].step if steps else 1)
 
     @property
     def is_doubted(self) -> bool:
