@@ -64,6 +64,11 @@ class RunVerdict(ApiAnswer):
         description="The step of the weights that the run has left; null = none yet."
     )
     happened: list[Happening] = Field(description="By step.")
+    exploited: list[str] = Field(
+        [],
+        description="The metrics of the run's own reward that rose while what was measured outside "
+        "the run fell.",
+    )
 
 
 class RunVerdictAnswer(RunVerdict):

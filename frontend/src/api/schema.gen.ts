@@ -3707,6 +3707,12 @@ export interface components {
              * @description By step.
              */
             happened: components["schemas"]["Happening"][];
+            /**
+             * Exploited
+             * @description The metrics of the run's own reward that rose while what was measured outside the run fell.
+             * @default []
+             */
+            exploited: string[];
             /** Run */
             run: string;
         };

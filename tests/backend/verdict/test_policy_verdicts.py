@@ -737,6 +737,30 @@ def test_the_output_of_an_exploited_reward_is_no_best() -> None:
         "Best reward measured outside the run: 0.900 [0.850, 0.950], in the first evaluation.",
         "Highest held-out reward, but that was exploited; its weights are the output.",
     ]
+    assert found.exploited == ["reward/mean", "eval/reward", "eval/objective"]
+
+
+def test_a_held_out_reward_that_fell_as_the_one_outside_did_was_not_exploited() -> None:
+    found = shipped(0, RULES | {"kl": {"coef": 0}}, [0.9, 0.5, 0.1], gold__reward=[0.9, 0.5, 0.1])
+
+    assert (found.kind, found.judged_by) == (Kind.OVER_OPTIMIZED, "gold/reward")
+    assert found.exploited == ["reward/mean"]
+    assert "which has the best held-out reward" in found.reason
+
+
+def test_an_output_that_is_the_best_outside_too_is_not_called_exploited() -> None:
+    config = RULES | {"kl": {"coef": 0.02}}
+    found = shipped(50, config, [0.0, 0.6, 0.9], gold__reward=[0.0, 0.8, 0.2])
+
+    assert (found.kind, found.best_step) == (Kind.OVER_OPTIMIZED, 50)
+    assert "eval/reward" in found.exploited
+    assert "which has the best objective (reward − 0.02 × KL)" in found.reason
+
+
+def test_without_an_evaluation_from_outside_no_reward_is_known_to_be_exploited() -> None:
+    found = verdict([0.1, 0.8, 0.26], reward__mean=line(0, 3))
+
+    assert (found.kind, found.exploited) == (Kind.OVER_OPTIMIZED, [])
 
 
 def test_a_reward_that_did_not_grow_is_not_said_to_have_grown_with_the_length() -> None:

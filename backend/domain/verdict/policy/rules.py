@@ -5,6 +5,7 @@ nothing from outside does; a reward model judges its own exploitation there, so 
 limited (Gao et al. 2023, arXiv 2210.10760). Called by `backend.domain.verdict.judging`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist, median
@@ -20,7 +21,7 @@ from backend.domain.verdict.evidence import (
     z_of_best,
 )
 from backend.domain.verdict.policy import gauges, output
-from backend.domain.verdict.policy.deciding import Deciding
+from backend.domain.verdict.policy.deciding import OWN, Deciding
 from backend.domain.verdict.policy.signs import Signs
 from backend.domain.verdict.proxy import PROXY
 from backend.domain.verdict.rule import Rule
@@ -86,7 +87,8 @@ class _Policy:
     def verdict(self) -> RunVerdict:
         told = self._told()
         best = self.best if len(self.evaluations) > 1 else None
-        doubt = self._doubt_of_best(told.kind)
+        exploited = self._exploited(told.kind)
+        doubt = self._doubt_of_best(told.kind, exploited)
         shipped = output.output(self.deciding, doubt)
         caveats = (self._unscored(told.sentence), self.deciding.ended_early)
         return RunVerdict(
@@ -105,16 +107,36 @@ class _Policy:
             best_step=None if best is None else best.step,
             shipped_step=self.evidence.shipped_step,
             happened=self._happened(doubt),
+            exploited=exploited,
         )
 
-    def _doubt_of_best(self, kind: Kind) -> str:
+    def _exploited(self, kind: Kind) -> list[str]:
+        """The metrics of the run's own reward that rose while what was measured outside fell.
+
+        From outside alone it is known that the run's own reward is no measure.
+        """
+        if kind != Kind.OVER_OPTIMIZED or not self.deciding.is_outside:
+            return []
+        held_out = [OWN, "eval/objective"] if self._held_out_rose_since_best else []
+        return [self._training_reward, *held_out]
+
+    @property
+    def _held_out_rose_since_best(self) -> bool:
+        """Whether the held-out reward rose clearly between the best evaluation and the last."""
+        first, last = self.best.step, self.evaluations[-1].step
+        own = self.evidence.estimates(OWN)
+        since = [one for one in own if first <= one.step <= last]
+        noise = noise_of([one.value for one in own])
+        return len(since) > 1 and change(since[0], since[-1], noise).rose()
+
+    def _doubt_of_best(self, kind: Kind, exploited: Sequence[str]) -> str:
         """What to say of the reward that chose the output, if its best is none; else empty."""
         # Inflated may be the training reward alone.
         if kind == Kind.INFLATED and self._has_risen and not self.deciding.is_outside:
             return "but that grew with the length"
-        # From outside alone it is known that the run's own reward is no measure.
-        is_exploited = kind == Kind.OVER_OPTIMIZED and self.deciding.is_outside
-        return "but that was exploited" if is_exploited else ""
+        # What was the best outside, too, is a good output, whichever reward chose it.
+        is_doubted = OWN in exploited and self.evidence.shipped_step != self.best.step
+        return "but that was exploited" if is_doubted else ""
 
     def _unscored(self, sentence: str) -> str:
         """Tell of responses without a reward, unless this sentence tells of them."""

@@ -26,7 +26,7 @@ import { bytes, number, shortHash } from "@/lib/format";
 import { BestAnswersDialog } from "./best-answers";
 import { ContinueLink } from "./continue-link";
 import { noCheckpoints, noFiles } from "./run-status";
-import { saidOf } from "./verdict/metric-said";
+import { bestSaid } from "./verdict/metric-said";
 import { useVerdict } from "./verdict/use-verdict";
 
 /** Pins a checkpoint that is not pinned, and lets go of one that is; the list follows. */
@@ -38,12 +38,11 @@ function usePins(runId: string) {
   });
 }
 
-/** By its own evaluation, which says nothing good where its reward was exploited. */
-function BestPill({ run }: { run: Run }) {
-  const isExploited = saidOf("eval/reward", useVerdict(run).data ?? null) === "exploited";
+function BestPill({ run, step }: { run: Run; step: number }) {
+  const [tone, text] = bestSaid(step, useVerdict(run).data ?? null);
   return (
-    <span className={`pill ${isExploited ? "" : "good"}`} title="By the run's own evaluation">
-      {isExploited ? "highest exploited reward" : "best"}
+    <span className={`pill ${tone}`} title="By the run's own evaluation">
+      {text}
     </span>
   );
 }
@@ -86,7 +85,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
                 <tr key={one.step}>
                   <td className="num">
                     {one.is_pinned && <span className="pill">pinned</span>}{" "}
-                    {one.is_best && <BestPill run={run} />} {one.step}
+                    {one.is_best && <BestPill run={run} step={one.step} />} {one.step}
                   </td>
                   <td>
                     <Ago at={one.created_at} />

@@ -3,21 +3,32 @@ import type { RunVerdict } from "@/api/types";
 
 export type MetricSaid = "decides" | "exploited";
 
-/** Made of the reward that training optimizes. */
-const OF_TRAINED_REWARD: ReadonlySet<string> = new Set([
-  "eval/objective",
-  "eval/reward",
-  "reward/mean",
-  "reward/raw_mean",
+interface Judged extends Pick<RunVerdict, "judged_by" | "kind"> {
+  readonly exploited: readonly string[];
+}
+
+/** Nothing decides what is told of these: too few evaluations, or what a policy looks like. */
+const WITHOUT_JUDGE: ReadonlySet<RunVerdict["kind"]> = new Set([
+  "collapsed",
+  "unjudged",
+  "waiting",
 ]);
 
-type Judged = Pick<RunVerdict, "judged_by" | "kind">;
-
-/** Null = nothing; only a measure from outside the run shows that its reward was exploited. */
+/** Null = nothing. */
 export function saidOf(name: string, verdict: Judged | null): MetricSaid | null {
   if (verdict === null) return null;
-  const { judged_by: judge, kind } = verdict;
-  if (name === judge) return "decides";
-  const isExploited = kind === "over_optimized" && judge?.startsWith("gold/") === true;
-  return isExploited && OF_TRAINED_REWARD.has(name) ? "exploited" : null;
+  if (name === verdict.judged_by) return WITHOUT_JUDGE.has(verdict.kind) ? null : "decides";
+  return verdict.exploited.includes(name) ? "exploited" : null;
+}
+
+/**
+ * The tone and name of the best checkpoint by the run's own evaluation: that is nothing good where
+ * its reward was exploited, unless the checkpoint is the best outside the run, too.
+ */
+export function bestSaid(
+  step: number,
+  verdict: (Judged & Pick<RunVerdict, "best_step">) | null,
+): readonly [string, string] {
+  const isExploited = saidOf("eval/reward", verdict) === "exploited" && step !== verdict?.best_step;
+  return isExploited ? ["", "highest exploited reward"] : ["good", "best"];
 }

@@ -67,7 +67,10 @@ function First({ drawn: { curve, explained } }: { drawn: Drawn }) {
 
 const SAID: Readonly<Record<MetricSaid, readonly [string, string]>> = {
   decides: ["active", "The verdict rests on this metric"],
-  exploited: ["warn verdict-pill", "It rose while what was measured outside the run fell"],
+  exploited: [
+    "warn verdict-pill",
+    "The training reward rose while what was measured outside the run fell",
+  ],
 };
 
 function Said({ said }: { said: MetricSaid | null }) {
