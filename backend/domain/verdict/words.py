@@ -102,6 +102,9 @@ def alike(*values: float) -> list[str]:
 def _fixed(value: float, decimals: int) -> str:
     text = f"{value:,.{decimals}f}"
     is_zero = not text.strip("-0.,")
+    # A whole 0 would hide the sign of what is none.
+    if is_zero and not decimals and value:
+        return shown(value)
     return text.removeprefix("-") if is_zero else text.replace("-", "−")
 
 
@@ -110,9 +113,9 @@ def with_interval(found: Estimate) -> str:
     span = found.interval
     if span is None:
         return shown(found.value)
-    value, low, high = alike(found.value, span.low, span.high)
-    if low == high:
+    if span.low == span.high:
         return f"{shown(found.value)} (no spread)"
+    value, low, high = alike(found.value, span.low, span.high)
     return f"{value} [{low}, {high}]"
 
 

@@ -71,11 +71,13 @@ describe("format", () => {
     expect([number(1_000_000.5), number(1e21)]).toEqual(["1.00e6", "1.00e21"]);
   });
   it("tells the ends of an interval, or that there is none", () => {
-    expect(intervalText({ low: -0.12345, high: 2310 })).toBe("[0, 2,310]");
+    expect(intervalText({ low: -0.12345, high: 2310 })).toBe("[−0.123, 2,310]");
+    expect(intervalText({ low: 0.0004, high: 5000.6 })).toBe("[0.000400, 5,001]");
     expect(intervalText({ low: 8.98e-9, high: 0.135 })).toBe("[0.000, 0.135]");
     expect(intervalText({ low: -0.00001, high: 12 })).toBe("[0.0, 12.0]");
     expect(intervalText({ low: 0, high: 0 })).toBe("no spread");
-    expect(intervalText({ low: 10, high: 10.000000001 })).toBe("no spread");
+    expect(intervalText({ low: 10, high: 10.000000001 })).toBe("[10.0000, 10.0000]");
+    expect(intervalText({ low: 1.005, high: 3.4 })).toBe("[1.00, 3.40]");
     expect(intervalText({ low: 23.96, high: 24 })).toBe("[23.96, 24.00]");
     expect(intervalText({ low: 980.4, high: 1040.3 })).toBe("[980, 1,040]");
     expect(intervalText({ low: 0.000426, high: 0.000677 })).toBe("[0.000426, 0.000677]");

@@ -45,8 +45,7 @@ const MOST_DIGITS = 6;
  * alike do not say how sure their mean is.
  */
 export function between({ low, high }: Span): string {
-  const [from, to] = endsOf(low, high);
-  return from === to ? "no spread" : `[${from}, ${to}]`;
+  return low === high ? "no spread" : `[${endsOf(low, high).join(", ")}]`;
 }
 
 /** The ends of a range as those of an interval, whole numbers whole: "0.10" and "2.79", "0" and "1". */
@@ -64,12 +63,13 @@ function endsOf(low: number, high: number): readonly [string, string] {
   return [fixed(low, decimals), fixed(high, decimals)];
 }
 
+/** So many decimals; an end that is not 0 never reads as a whole 0, which would hide its sign. */
 function fixed(value: number, decimals: number): string {
-  const text = Math.abs(value).toLocaleString("en-US", {
-    minimumFractionDigits: decimals,
-    maximumFractionDigits: decimals,
-  });
-  return value < 0 && /[1-9]/.test(text) ? `−${text}` : text;
+  // Rounded as the verdict's sentences are; `toLocaleString` rounds the decimal text.
+  const [whole = "", part] = Math.abs(value).toFixed(decimals).split(".");
+  if (whole === "0" && part === undefined && value !== 0) return number(value);
+  const text = [Number(whole).toLocaleString("en-US"), ...(part === undefined ? [] : [part])];
+  return `${value < 0 && /[1-9]/.test(text.join("")) ? "−" : ""}${text.join(".")}`;
 }
 
 /** The interval of a value, or that it has none. */

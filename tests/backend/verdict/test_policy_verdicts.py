@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from backend.domain.verdict.evidence import Evidence, Point, Resume
+from backend.domain.verdict.evidence import Estimate, Evidence, Point, Resume
 from backend.domain.verdict.judging import judge
-from backend.domain.verdict.words import alike
+from backend.domain.verdict.words import alike, with_interval
 from backend.schemas.metrics.verdicts import RunVerdict
 from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
@@ -870,6 +870,9 @@ def test_the_ends_of_an_interval_show_how_wide_it_is() -> None:
     assert alike(0.000551, 0.000426, 0.000677) == ["0.000551", "0.000426", "0.000677"]
     assert alike(1010.2, 980.4, 1040.3) == ["1,010", "980", "1,040"]
     assert alike(10.0, 10.0, 10.0 + 1e-9) == ["10.0000"] * 3
+    assert alike(1200.0, -0.123, 2310.0) == ["1,200", "−0.123", "2,310"]
+    assert with_interval(Estimate(0, 10.0, 10.0, 10.0 + 1e-9)) == "10.0000 [10.0000, 10.0000]"
+    assert with_interval(Estimate(0, 10.0, 10.0, 10.0)) == "10 (no spread)"
 
 
 def test_what_was_first_and_last_is_compared_alike_in_both_directions() -> None:
