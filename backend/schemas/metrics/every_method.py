@@ -47,7 +47,6 @@ TRAINING = (
         what="Peak memory of the trainer so far: on the GPU, or in the process if there is no GPU.",
         unit="GiB",
         healthy="Flat after the first steps and below what the device has.",
-        axis=FROM_ZERO,
     ),
 )
 
@@ -93,7 +92,6 @@ SYSTEM = (
         what="Memory in use on a GPU of the run, by whichever process.",
         unit="GiB",
         healthy="Flat after the first steps and below what the GPU has.",
-        axis=FROM_ZERO,
     ),
     Metric(
         name="system/cpu_cores",
@@ -112,7 +110,6 @@ SYSTEM = (
         "they share.",
         unit="GiB",
         healthy="Flat after the first steps; if it grows with every step, memory leaks.",
-        axis=FROM_ZERO,
     ),
     Metric(
         name="system/machine_cpu",
@@ -138,7 +135,6 @@ SYSTEM = (
         unit="GiB",
         healthy="Above `PODIUM_MIN_FREE_GB` (in GB; 1 GiB is 1.07 GB), with room for the next "
         "checkpoint.",
-        axis=FROM_ZERO,
     ),
     Metric(
         name="system/disk_read_mib_s",

@@ -57,6 +57,7 @@ SFT = (
         is_key=True,
         is_evaluation=True,
         has_interval=True,
+        noise_of="eval/loss_change",
     ),
     _loss_change("nats per token"),
     HELDOUT_PROMPTS,
@@ -99,6 +100,7 @@ REWARD_MODEL = (
         is_key=True,
         is_evaluation=True,
         has_interval=True,
+        noise_of="eval/loss_change",
     ),
     _loss_change("nats per ranking"),
     Metric(
@@ -299,6 +301,7 @@ PROCESS_REWARD_MODEL = (
         is_key=True,
         is_evaluation=True,
         has_interval=True,
+        noise_of="eval/loss_change",
     ),
     _loss_change("nats per step"),
     Metric(
@@ -363,6 +366,7 @@ DPO = (
         is_key=True,
         is_evaluation=True,
         has_interval=True,
+        noise_of="eval/loss_change",
     ),
     _loss_change(_PER_RANKING),
     Metric(

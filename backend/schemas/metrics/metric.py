@@ -107,7 +107,8 @@ class Metric(ApiAnswer):
     )
     noise_of: str | None = Field(
         None,
-        description="The metric whose intervals tell how noisy this one is, which has none.",
+        description="The metric whose intervals tell how noisy this one is: it has none, or that "
+        "of its level is no noise.",
     )
 
     # Else than others of its kind: `registry.depends_on` knows these.

@@ -136,7 +136,6 @@ _REWARD = (
         healthy="Rises with `eval/reward`; if it rises alone, the reward is over-optimized.",
         is_key=True,
         is_training=True,
-        noise_of="eval/reward",
     ),
     Metric(
         name="group/zero_std_fraction",

@@ -2133,7 +2133,7 @@ export interface components {
             axis?: components["schemas"]["AxisSpan"] | null;
             /**
              * Noise Of
-             * @description The metric whose intervals tell how noisy this one is, which has none.
+             * @description The metric whose intervals tell how noisy this one is: it has none, or that of its level is no noise.
              */
             noise_of?: string | null;
         };

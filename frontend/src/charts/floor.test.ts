@@ -20,6 +20,16 @@ describe("what an axis shows at least", () => {
     expect(widened(0, 0, spanning(2))).toEqual([0, 2]);
   });
 
+  it("goes above zero for no value that is never positive", () => {
+    expect(widened(-0.75, -0.25, spanning(2))).toEqual([-2, 0]);
+  });
+
+  it("ends where no value can lie, with the room on the other side", () => {
+    expect(widened(0.5, 0.75, { ...spanning(0.75), most: 1 })).toEqual([0.25, 1]);
+    expect(widened(0.5, 0.75, { ...spanning(4), most: 1 })).toEqual([0, 1]);
+    expect(widened(0.5, 1.5, { ...spanning(2), most: 1 })).toEqual([0, 2]);
+  });
+
   it("has what is always in sight, and values beyond it", () => {
     const floor = { includes: { low: 0, high: 1 }, span: 0 };
     expect(widened(0.001, 0.002, floor)).toEqual([0, 1]);

@@ -8,6 +8,8 @@ export interface Floor {
   readonly includes: Span | null;
   /** How much it spans at least, in the unit of the values. */
   readonly span: number;
+  /** What no value is above, as of a share: the axis goes no farther either. */
+  readonly most?: number;
 }
 
 /** From the least to the greatest value, or farther, where the floor asks for it. */
@@ -18,10 +20,15 @@ export function widened(least: number, most: number, floor: Floor | null): [numb
   const high = Math.max(most, includes?.high ?? most);
   const missing = span - (high - low);
   if (!(missing > 0)) return [low, high];
-  // What is never negative gets no room below zero.
-  const below = low >= 0 ? Math.min(low, missing / 2) : missing / 2;
-  return [low - below, high + missing - below];
+  // What is never negative gets no room below zero, and what is never positive none above.
+  const roomBelow = low >= 0 ? low : Infinity;
+  const roomAbove = high <= 0 && low < 0 ? -high : roomUpTo(floor.most, high);
+  const above = Math.min(roomAbove, Math.max(missing / 2, missing - roomBelow));
+  return [low - Math.min(roomBelow, missing - above), high + above];
 }
+
+const roomUpTo = (most: number | undefined, high: number): number =>
+  most === undefined || high > most ? Infinity : most - high;
 
 /** Single steps of mere noise span about five standard deviations: half of such an axis. */
 const DEVIATIONS = 10;

@@ -16,7 +16,7 @@ export interface Drawn {
   /** The ends of its 95 % interval. */
   readonly low: Curve | null;
   readonly high: Curve | null;
-  /** The ends of the intervals that tell how noisy it is, where it has none of its own. */
+  /** The ends of the intervals of another metric, which tell how noisy it is. */
   readonly noise?: { readonly low: Curve; readonly high: Curve } | null;
 }
 

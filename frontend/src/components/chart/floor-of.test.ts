@@ -62,6 +62,15 @@ describe("what the axis of a chart shows at least", () => {
     expect(partOf(rose)).toBe(1);
   });
 
+  it("takes the intervals of its change where those of its level are no noise", () => {
+    const losses = [2.1, 2.02, 1.98, 1.95];
+    const change = losses.map((loss) => loss - 2.1);
+    const metric = { is_evaluation: true, noise_of: "eval/loss_change" };
+    const measured = drawn(losses, metric, { ...around(losses, 0.3), noise: around(change, 0.01) });
+    expect(partOf(measured)).toBe(1);
+    expect(partOf(drawn(losses, metric, around(losses, 0.3)))).toBe(1);
+  });
+
   it("takes the intervals of what is measured alike where a metric has none", () => {
     const heldOut = around([0.07, 0.07, 0.07], 0.07);
     const slipped = [0.0711, 0.07109, 0.07108, 0.07107, 0.07106, 0.07105, 0.07104, 0.07103];
@@ -90,7 +99,10 @@ describe("what the axis of a chart shows at least", () => {
     const measured = { unit: "share", is_evaluation: true };
     const accuracy = floorOf(drawn(shares, measured, around(shares, 0.01)), null);
     expect(accuracy?.includes).toBeNull();
-    expect(accuracy?.span).toBeCloseTo(0.08);
+    expect([accuracy?.span, accuracy?.most]).toEqual([expect.closeTo(0.08), 1]);
+    const few = [0.5, 0.5, 0.6];
+    const unsure = drawn(few, measured, around(few, 0.2));
+    expect(widened(0.5, 0.6, floorOf(unsure, null))).toEqual([0, 1]);
   });
 
   it("is what the values span where nothing is known of their noise", () => {
@@ -101,6 +113,11 @@ describe("what the axis of a chart shows at least", () => {
 
   it("is what the values span in a part that the reader has zoomed into", () => {
     expect(floorOf(drawn(noise(100)), [10, 20])).toBeNull();
+  });
+
+  it("shows that memory leaks", () => {
+    const memory = Array.from({ length: 50 }, (_, step) => 200 + step * 0.16);
+    expect(partOf(drawn(memory, { unit: "GiB" }))).toBe(1);
   });
 
   it("shows no change of a value by a small part of itself as a large one", () => {

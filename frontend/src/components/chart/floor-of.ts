@@ -11,20 +11,21 @@ import { at, valuesOf, type Drawn } from "./columns";
  */
 const INTERVALS = 4;
 const NONE: Floor = { includes: null, span: 0 };
+const NO_ENDS = { low: null, high: null };
 
 /** Null of a part that the reader has zoomed into: it is fitted to its values. */
 export function floorOf(drawn: Drawn, zoom: Zoom): Floor | null {
   if (zoom !== null) return null;
   const { metric, isEvaluation } = drawn.explained;
-  const includes =
-    metric?.axis ?? (metric?.unit === SHARE && !isEvaluation ? { low: 0, high: 1 } : null);
+  const isShare = metric?.unit === SHARE;
+  const includes = metric?.axis ?? (isShare && !isEvaluation ? { low: 0, high: 1 } : null);
   if (includes !== null) return { includes, span: 0 };
-  const [low, high] = drawn.low === null ? [drawn.noise?.low, drawn.noise?.high] : endsOf(drawn);
-  const width = low == null || high == null ? 0 : widthOf(low, high);
-  return { ...NONE, span: width > 0 ? INTERVALS * width : noiseSpan(valuesOf(drawn)) };
+  // Where the registry names other intervals, its own are no noise.
+  const { low, high } = metric?.noise_of == null ? drawn : (drawn.noise ?? NO_ENDS);
+  const width = low === null || high === null ? 0 : widthOf(low, high);
+  const span = width > 0 ? INTERVALS * width : noiseSpan(valuesOf(drawn));
+  return { ...NONE, span, ...(isShare && { most: 1 }) };
 }
-
-const endsOf = ({ low, high }: Drawn) => [low, high] as const;
 
 /** The width of the interval in the middle, from the narrowest to the widest. */
 function widthOf(low: Curve, high: Curve): number {
