@@ -454,7 +454,7 @@ def test_equal_rewards_teach_nothing_only_where_a_prompt_is_its_own_baseline() -
 
     assert last("grpo") == ("warn", "the others teach nothing: little is left to learn")
     assert last("reinforce_pp") == (
-        "none", "this estimator learns from the other prompts, too",
+        "none", "this estimator does not compare a prompt's responses with each other",
     )  # fmt: skip
 
 

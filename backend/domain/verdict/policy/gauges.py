@@ -29,7 +29,7 @@ _MUCH_CUT = 0.05
 _FEWEST_STEPS = 5
 _TOO_FEW_STEPS = "Shown from five steps on."
 # Of estimators that do not compare the responses to a prompt with each other.
-_ALL_TEACH: Judged = "none", "this estimator learns from the other prompts, too"
+_ALL_TEACH: Judged = "none", "this estimator does not compare a prompt's responses with each other"
 # Nats per response: the picture of a smaller KL shows how small it is.
 _LEAST_SCALE = 1.0
 # What every step measures, whether or not a response of it counts.

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState, type FocusEvent } fr
 
 import type { Run } from "@/api/types";
 import { placeText } from "@/charts/axes";
+import type { Floor } from "@/charts/floor";
 import type { Zoom } from "@/charts/live-curves";
 import { folded, lined, type Frame, type Marker } from "@/charts/markers/folding";
 import { MARKER_COLOURS } from "@/charts/markers/glyph";
@@ -23,6 +24,7 @@ import { useTheme } from "@/lib/theme";
 import type { MetricSaid } from "../../verdict/metric-said";
 import { Grip } from "../arrange/grip";
 import { PlaceItems, type Arranged } from "../arrange/place-items";
+import { besidesPoints } from "../markers/markers";
 import { CurveHead } from "./curve-head";
 import { CurveTable } from "./curve-table";
 import { nameOf, pictureOf, saveValues } from "./save-chart";
@@ -92,11 +94,26 @@ function useClusters(markers: readonly Marker[]) {
   return { frame, setFrame, clusters, pointedAt, setPointedFrom };
 }
 
-/** An evaluation is a point of its own chart already. */
-function useMarkersAbove(markers: readonly Marker[], isEvaluation: boolean): readonly Marker[] {
+/** An evaluation that is a point of the chart already needs no marker. */
+function useMarkersAbove({ markers, drawn, tick, view }: CurveCardProps): readonly Marker[] {
+  const { curve, explained } = drawn;
+  const { isEvaluation } = explained;
   return useMemo(
-    () => (isEvaluation ? markers.filter(({ kind }) => kind !== "evaluation") : markers),
-    [markers, isEvaluation],
+    () => (isEvaluation ? besidesPoints(markers, curve, view.isLog) : markers),
+    // The curve is changed in place; `tick` says when.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [markers, curve, tick, isEvaluation, view.isLog],
+  );
+}
+
+/** What the axis shows at least, while anything is drawn that it bears on. */
+function useFloor({ drawn, tick, view }: CurveCardProps, isDrawn: boolean): Floor | null {
+  const { curve, low, high, noise, explained } = drawn;
+  return useMemo(
+    () => (isDrawn && !view.isLog ? floorOf(drawn, view.zoom) : null),
+    // As of the columns: changed in place, in an object that is another each time.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [curve, low, high, noise?.low, noise?.high, explained, tick, view.zoom, view.isLog, isDrawn],
   );
 }
 
@@ -125,12 +142,12 @@ export function CurveCard(props: CurveCardProps) {
     // eslint-disable-next-line react-hooks/exhaustive-deps
     [curve, drawn.low, drawn.high, explained, tick, view.smoothing, view.isLog, colour],
   );
-  const floor = useMemo(() => floorOf(drawn, view.zoom), [drawn, view.zoom]);
+  const floor = useFloor(props, isSeen && !isTable);
   const height = props.height ?? 190;
   const { arranged, onPick } = props;
   const chart = { run: props.run, drawn, view, range: props.range, colour };
   const { frame, setFrame, clusters, pointedAt, setPointedFrom } = useClusters(
-    useMarkersAbove(props.markers, explained.isEvaluation),
+    useMarkersAbove(props),
   );
   const places = useMemo(
     () => lined(clusters, pointedAt).map(({ x, kind }) => ({ x, colour: MARKER_COLOURS[kind] })),

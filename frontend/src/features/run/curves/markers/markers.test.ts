@@ -4,7 +4,7 @@ import type { RunEvent } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 import { explainer } from "@/components/metrics/explained";
 
-import { markersOf, rulerOf, type Placing } from "./markers";
+import { besidesPoints, markersOf, rulerOf, type Placing } from "./markers";
 
 const ORIGIN = 1_700_000_000;
 const event = (seq: number, type: string, data: RunEvent["data"]): RunEvent => ({
@@ -89,5 +89,24 @@ describe("what happened", () => {
     ]);
     const many = new Map([["eval/reward", curve([0], [0.5], 0.1)]]);
     expect(markersOf([], many, explain, BY_STEP)[0]?.text).toContain("several, zoom in");
+  });
+});
+
+describe("an evaluation above a chart of evaluations", () => {
+  const markers = (xs: readonly number[]) =>
+    xs.map((x) => ({ kind: "evaluation" as const, x, text: "Evaluated." }));
+  const left = (xs: readonly number[], of: Curve, isLog = false) =>
+    besidesPoints(markers(xs), of, isLog).map(({ x }) => x);
+
+  it("is marked unless it is a point of the chart already", () => {
+    const lost = { ...curve([0, 50], [1, 2]), last: [1, null] };
+    expect(left([0, 50, 75], lost)).toEqual([50, 75]);
+    expect(left([0, 50], curve([0, 50], [-1, 2]), true)).toEqual([0]);
+    const checkpoint = { kind: "checkpoint" as const, x: 0, text: "Saved." };
+    expect(besidesPoints([checkpoint], curve([0], [1]), false)).toEqual([checkpoint]);
+  });
+  it("is marked where the points are too many to be drawn", () => {
+    const steps = Array.from({ length: 101 }, (_, step) => step);
+    expect(left(steps, curve(steps, steps))).toEqual(steps);
   });
 });

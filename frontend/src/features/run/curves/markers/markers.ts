@@ -2,6 +2,7 @@
 import type { RunEvent } from "@/api/types";
 import type { Axis, Curve } from "@/charts/live-curves";
 import { byPlace, type Marker, type MarkerKind } from "@/charts/markers/folding";
+import { areSparse } from "@/components/chart/columns";
 import { isEnd, type Explain } from "@/components/metrics/explained";
 import { number } from "@/lib/format";
 
@@ -91,6 +92,18 @@ function ofEvaluations(curves: Curves, explain: Explain): Marker[] {
     const text = `Evaluated: ${values.slice(0, MOST_NAMED).join(", ")}${more}.`;
     return { kind: "evaluation", x, text };
   });
+}
+
+/** Without the evaluations that a chart of evaluations draws as points. */
+export function besidesPoints(
+  markers: readonly Marker[],
+  curve: Curve,
+  isLog: boolean,
+): readonly Marker[] {
+  if (!areSparse(curve.x)) return markers;
+  const isDrawn = (value: number | null | undefined) => value != null && (!isLog || value > 0);
+  const points = new Set(curve.x.filter((_, place) => isDrawn(curve.last[place])));
+  return markers.filter(({ kind, x }) => kind !== "evaluation" || !points.has(x));
 }
 
 /** Between two known steps in proportion; before the first as the first, beyond the last unknown. */
