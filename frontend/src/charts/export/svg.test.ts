@@ -45,6 +45,17 @@ describe("a chart as vectors", () => {
     expect((xs[1] ?? 0) - (xs[0] ?? 0)).toBeCloseTo((xs[3] ?? 0) - (xs[2] ?? 0), 1);
     expect(document.querySelectorAll('path[fill-opacity="0.14"]')).toHaveLength(2);
   });
+  it("shows as much of the vertical axis as the screen does at least", () => {
+    const pathOf = (picture: Picture) =>
+      numbers(parsed(picture).querySelector('path[fill="none"]')?.getAttribute("d") ?? "");
+    const heightIn = (picture: Picture) => {
+      const ys = pathOf(picture).map(([, y]) => y ?? NaN);
+      return Math.max(...ys) - Math.min(...ys);
+    };
+    const floor = { includes: { low: 0, high: 40 }, span: 0 };
+    expect(heightIn({ ...PICTURE, floor })).toBeLessThan(heightIn(PICTURE) / 5);
+    expect(heightIn({ ...PICTURE, floor: null })).toBe(heightIn(PICTURE));
+  });
   it("goes on over places that other curves have, and says what each colour stands for", () => {
     const legend = [
       { label: "A: low <rate>", colour: "--s1", isDashed: false },

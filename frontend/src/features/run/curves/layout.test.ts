@@ -94,6 +94,29 @@ describe("which charts a run has", () => {
     const shown = [...pinned, ...first, ...folded.flatMap(({ charts }) => charts)];
     expect(named(shown).toSorted()).toEqual(names.toSorted());
   });
+  it("begin with the metric that judges the run, wherever it stands in order, below the pins", () => {
+    const curves = new Map(
+      [...Array.from({ length: 20 }, (_, n) => `reward/part_${n}`), "reward/mean", "lr"].map(
+        (name) => [name, TWO()],
+      ),
+    );
+    const { first, folded } = layOut(curves, explain, "", [], "lr");
+    expect([named(first)[0], first.length]).toEqual(["lr", MOST_FIRST]);
+    expect(folded.flatMap(({ charts }) => named(charts))).not.toContain("lr");
+    const pinned = layOut(curves, explain, "", ["lr", "entropy"], "lr");
+    expect([named(pinned.pinned), named(pinned.first)[0]]).toEqual([["lr"], "reward/mean"]);
+    expect(named(layOut(curves, explain, "", [], "gold/none").first)[0]).toBe("reward/mean");
+  });
+  it("have the intervals that tell how noisy they are", () => {
+    const told = explainer([metric("loss", "Updates", { noise_of: "eval/reward" }), ...REGISTRY]);
+    const names = ["loss", "eval/reward", "eval/reward_low", "eval/reward_high"];
+    const of = (curves: readonly string[]) =>
+      layOut(new Map(curves.map((name) => [name, TWO()])), told).first.find(
+        ({ explained }) => explained.name === "loss",
+      );
+    expect(of(names)?.noise?.low.last).toEqual([3, 4]);
+    expect([of(names)?.low, of(["loss"])?.noise]).toEqual([null, null]);
+  });
   it("leave what the machine had to do folded, however few there are", () => {
     const { first, folded } = layoutOf(["reward/mean", "system/cpu_cores"]);
     expect(named(first)).toEqual(["reward/mean"]);
