@@ -93,6 +93,20 @@ describe("what the axis of a chart shows at least", () => {
     expect(partOf(drawn(lengths, { axis: { low: 0, high: 0 } }))).toBeCloseTo(1.5 / 10.5);
   });
 
+  it("is twice the limit of the KL where that is smaller than what the registry says", () => {
+    const kl = { axis: { low: 0, high: 1 } };
+    const ofName = (name: string) => {
+      const one = drawn([0, 0.08, 0.12], kl);
+      return { ...one, explained: { ...one.explained, name } };
+    };
+    const highOf = (name: string, max: unknown) =>
+      floorOf(ofName(name), null, { kl: { max } })?.includes?.high;
+    expect([highOf("kl/exact", 0.1), highOf("kl/response", 0.1)]).toEqual([0.2, 0.2]);
+    expect([highOf("kl/exact", 8), highOf("kl/exact", null), highOf("kl/token", 0.1)]).toEqual([
+      1, 1, 1,
+    ]);
+  });
+
   it("is from 0 to 1 for a share of every step, by its interval for one of an evaluation", () => {
     const shares = [0.02, 0.03, 0.01, 0.02];
     expect(floorOf(drawn(shares, { unit: "share" }), null)?.includes).toEqual({ low: 0, high: 1 });

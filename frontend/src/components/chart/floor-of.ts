@@ -1,7 +1,9 @@
 /** How much the vertical axis of a metric's chart shows at least; pure. */
+import type { Run } from "@/api/types";
 import { noiseSpan, type Floor } from "@/charts/floor";
 import type { Curve, Zoom } from "@/charts/live-curves";
 import { SHARE } from "@/components/metrics/explained";
+import type { Span } from "@/lib/format";
 
 import { at, valuesOf, type Drawn } from "./columns";
 
@@ -13,12 +15,24 @@ const INTERVALS = 4;
 const NONE: Floor = { includes: null, span: 0 };
 const NO_ENDS = { low: null, high: null };
 
+/** What `kl.max` limits. */
+const LIMITED: ReadonlySet<string> = new Set(["kl/exact", "kl/response"]);
+
+/** What the registry says, or as much of it as shows where a smaller limit of the KL is crossed. */
+function axisOf({ metric, name }: Drawn["explained"], config: Run["config"]): Span | null {
+  const axis = metric?.axis ?? null;
+  const limit = (config["kl"] as { max?: unknown } | undefined)?.max;
+  if (axis === null || typeof limit !== "number" || !LIMITED.has(name)) return axis;
+  return { ...axis, high: Math.min(axis.high, 2 * limit) };
+}
+
 /** Null of a part that the reader has zoomed into: it is fitted to its values. */
-export function floorOf(drawn: Drawn, zoom: Zoom): Floor | null {
+export function floorOf(drawn: Drawn, zoom: Zoom, config: Run["config"] = {}): Floor | null {
   if (zoom !== null) return null;
   const { metric, isEvaluation } = drawn.explained;
   const isShare = metric?.unit === SHARE;
-  const includes = metric?.axis ?? (isShare && !isEvaluation ? { low: 0, high: 1 } : null);
+  const includes =
+    axisOf(drawn.explained, config) ?? (isShare && !isEvaluation ? { low: 0, high: 1 } : null);
   if (includes !== null) return { includes, span: 0 };
   // Where the registry names other intervals, its own are no noise.
   const { low, high } = metric?.noise_of == null ? drawn : (drawn.noise ?? NO_ENDS);

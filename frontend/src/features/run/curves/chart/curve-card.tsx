@@ -107,13 +107,26 @@ function useMarkersAbove({ markers, drawn, tick, view }: CurveCardProps): readon
 }
 
 /** What the axis shows at least, while anything is drawn that it bears on. */
-function useFloor({ drawn, tick, view }: CurveCardProps, isDrawn: boolean): Floor | null {
+function useFloor({ run, drawn, tick, view }: CurveCardProps, isDrawn: boolean): Floor | null {
   const { curve, low, high, noise, explained } = drawn;
+  const { config } = run;
   return useMemo(
-    () => (isDrawn && !view.isLog ? floorOf(drawn, view.zoom) : null),
+    () => (isDrawn && !view.isLog ? floorOf(drawn, view.zoom, config) : null),
     // As of the columns: changed in place, in an object that is another each time.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-    [curve, low, high, noise?.low, noise?.high, explained, tick, view.zoom, view.isLog, isDrawn],
+    [
+      curve,
+      low,
+      high,
+      noise?.low,
+      noise?.high,
+      explained,
+      tick,
+      view.zoom,
+      view.isLog,
+      isDrawn,
+      config,
+    ],
   );
 }
 

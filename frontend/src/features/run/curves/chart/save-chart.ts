@@ -18,7 +18,7 @@ import { partsOfRun } from "@/lib/files/file-name";
 export type Named = Pick<Run, "id" | "name">;
 
 export interface Chart {
-  readonly run: Named;
+  readonly run: Named & Partial<Pick<Run, "config">>;
   readonly drawn: Drawn;
   readonly view: View;
   readonly range: Zoom;
@@ -41,7 +41,7 @@ export function pictureOf({ run, drawn, view, range, colour }: Chart): Picture {
     axis: view.axis,
     isLog: view.isLog,
     ...plotted(drawn, view, colour),
-    floor: floorOf(drawn, view.zoom),
+    floor: floorOf(drawn, view.zoom, run.config),
     range: view.zoom ?? range,
     colour: lightColours(),
   };
