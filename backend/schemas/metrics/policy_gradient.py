@@ -82,7 +82,7 @@ _EVALUATION = (
         title="Step of the best objective",
         what="Step of the evaluation with the best objective so far, by the run's own reward.",
         healthy="Near the newest step; if it is far behind, stop the run. If the reward is "
-        "exploited, this is not the best model.",
+        "exploited, this need not be the best model.",
         direction="none",
         is_evaluation=True,
     ),
