@@ -4,21 +4,30 @@
 | --- | --- |
 | 1 | a sum of two numbers below 10 |
 | 2 | a sum or difference of two numbers below 100 |
-| 3 | a product of two numbers below 20, or a difference that may be negative |
+| 3 | a product of two numbers below 20, or a difference below 0 |
 | 4 | two operations with parentheses, numbers below 50 |
 | 5 | three operations, among them a division without a remainder |
+
+No expression is of two levels: a project has a prompt once, with one level.
 """
 
 import random
 from collections.abc import Callable, Mapping
 
-from problems.drawing import Split, bag_of_words, distinct
+from problems.drawing import Split, Watch, bag_of_words, distinct, unwatched
 from problems.problem import Problem
 
 LEVELS = range(1, 6)
 
 
-def make(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> list[Problem]:
+def make(
+    level: int,
+    n_wanted: int,
+    *,
+    seed: int,
+    split: Split = "train",
+    watch: Watch = unwatched,
+) -> list[Problem]:
     """Make `n_wanted` different problems of a level; the same for the same arguments.
 
     Raises TooMany where the level has no more, ValueError for a level that is not 1 to 5.
@@ -27,7 +36,7 @@ def make(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> lis
         raise ValueError(f"level {level}; arithmetic has the levels 1 to {LEVELS[-1]}")
     expression = _EXPRESSIONS[level]
     name = f"arithmetic {seed} {level}"
-    found = distinct(expression, n_wanted, seed=name, split=split, key=_key)
+    found = distinct(expression, n_wanted, seed=name, split=split, key=_key, watch=watch)
     return [_problem(text, value, level, split) for text, value in found]
 
 
@@ -60,7 +69,7 @@ def _products(draw: random.Random) -> tuple[str, int]:
     if draw.random() < 0.5:
         a, b = draw.randrange(2, 20), draw.randrange(2, 20)
         return f"{a} * {b}", a * b
-    a, b = draw.randrange(10, 100), draw.randrange(10, 100)
+    a, b = sorted(draw.sample(range(10, 100), 2))
     return f"{a} - {b}", a - b
 
 

@@ -11,21 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from problems import arithmetic, lists, stories
 from problems.drawing import Split, TooMany
-from problems.knights import making as knights
+from problems.making import MADE
 from problems.problem import Problem, lines
 from problems.published import sets
 from problems.sharing import Make, shared
 
-# How a set is made, and its levels; those of knights are people.
-MADE: Mapping[str, tuple[Callable[..., list[Problem]], Sequence[int]]] = {
-    "knights": (knights.make, range(knights.FEWEST_PEOPLE, knights.MOST_PEOPLE + 1)),
-    "arithmetic": (arithmetic.make, arithmetic.LEVELS),
-    "stories": (stories.make, stories.LEVELS),
-    "lists": (lists.make, lists.LEVELS),
-    "sorting": (lists.make_sorting, lists.LEVELS),
-}
 # Problems of a level, on average over the levels, unless `--count` says how many of each.
 _MEAN_COUNT = 100
 

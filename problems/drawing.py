@@ -13,6 +13,8 @@ from typing import Literal, TypeVar
 
 T = TypeVar("T")
 Split = Literal["train", "test"]
+# Told before each draw how many were found so far; may raise, which ends the drawing.
+Watch = Callable[[int], None]
 # One problem in so many is of the test split.
 _TEST_SHARE = 5
 # Draws without anything new, after which there seems to be no more.
@@ -28,6 +30,10 @@ class TooMany(ValueError):
             "are wanted; ask for fewer, or for a higher level"
         )
         self.n_found = n_found
+
+
+def unwatched(_: int) -> None:
+    """Let a drawing go on until it is done."""
 
 
 def split_of(key: str) -> Split:
@@ -48,6 +54,7 @@ def distinct(
     seed: str,
     split: Split,
     key: Callable[[T], str],
+    watch: Watch = unwatched,
 ) -> list[T]:
     """Draw `n_wanted` problems of a split, no two of one key, in the order in which they are drawn.
 
@@ -57,6 +64,7 @@ def distinct(
     seen: set[str] = set()
     n_vain = 0
     for number in count():
+        watch(len(found))
         if len(found) == n_wanted:
             return found
         if n_vain == _MOST_VAIN_DRAWS:

@@ -7,7 +7,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 
-from problems.drawing import Split, bag_of_words, distinct
+from problems.drawing import Split, Watch, bag_of_words, distinct, unwatched
 from problems.problem import Problem
 
 LEVELS = range(1, 6)
@@ -21,7 +21,14 @@ _Task = tuple[str, tuple[str, ...]]
 _Draw = Callable[[random.Random, int], _Task]
 
 
-def make(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> list[Problem]:
+def make(
+    level: int,
+    n_wanted: int,
+    *,
+    seed: int,
+    split: Split = "train",
+    watch: Watch = unwatched,
+) -> list[Problem]:
     """Make `n_wanted` different tasks on lists of 3 (level 1) to 11 items (level 5), in any order.
 
     The same for the same arguments. Raises ValueError for a level that is not 1 to 5.
@@ -30,16 +37,29 @@ def make(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> lis
     def drawn(draw: random.Random, size: int) -> _Task:
         return draw.choice((_shared, _even))(draw, size)
 
-    return _made("lists", drawn, level, n_wanted, seed, split)
+    return _made("lists", drawn, level, n_wanted, seed, split, watch)
 
 
-def make_sorting(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> list[Problem]:
+def make_sorting(
+    level: int,
+    n_wanted: int,
+    *,
+    seed: int,
+    split: Split = "train",
+    watch: Watch = unwatched,
+) -> list[Problem]:
     """Make tasks as `make` does: words to be sorted, whose order in the answer counts."""
-    return _made("sorting", _sorted, level, n_wanted, seed, split)
+    return _made("sorting", _sorted, level, n_wanted, seed, split, watch)
 
 
 def _made(
-    name: str, draw_one: _Draw, level: int, n_wanted: int, seed: int, split: Split
+    name: str,
+    draw_one: _Draw,
+    level: int,
+    n_wanted: int,
+    seed: int,
+    split: Split,
+    watch: Watch,
 ) -> list[Problem]:
     if level not in LEVELS:
         raise ValueError(f"level {level}; {name} has the levels 1 to {LEVELS[-1]}")
@@ -47,7 +67,8 @@ def _made(
     def drawn(draw: random.Random) -> _Task:
         return draw_one(draw, 1 + 2 * level)
 
-    found = distinct(drawn, n_wanted, seed=f"{name} {seed} {level}", split=split, key=_key)
+    series = f"{name} {seed} {level}"
+    found = distinct(drawn, n_wanted, seed=series, split=split, key=_key, watch=watch)
     return [
         Problem(
             prompt=f"{text} End with a line such as\nAnswer: one, two, three",

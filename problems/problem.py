@@ -19,15 +19,19 @@ class Problem:
     metadata: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def line(self) -> str:
-        """One line of JSON, without its end."""
-        record = {
+    def record(self) -> dict[str, object]:
+        """The prompt as an import takes it."""
+        return {
             "prompt": self.prompt,
             "reference": self.reference,
             "tags": list(self.tags),
             "metadata": dict(self.metadata),
         }
-        return json.dumps(record, ensure_ascii=False)
+
+    @property
+    def line(self) -> str:
+        """One line of JSON, without its end."""
+        return json.dumps(self.record, ensure_ascii=False)
 
 
 def lines(problems: Iterable[Problem]) -> Iterable[str]:

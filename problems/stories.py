@@ -7,7 +7,7 @@ never negative.
 import random
 from collections.abc import Callable
 
-from problems.drawing import Split, bag_of_words, distinct
+from problems.drawing import Split, Watch, bag_of_words, distinct, unwatched
 from problems.problem import Problem
 
 LEVELS = range(1, 6)
@@ -16,7 +16,14 @@ _THINGS = ("apples", "books", "coins", "marbles", "pencils", "shells", "stamps",
 _LARGEST = 1000
 
 
-def make(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> list[Problem]:
+def make(
+    level: int,
+    n_wanted: int,
+    *,
+    seed: int,
+    split: Split = "train",
+    watch: Watch = unwatched,
+) -> list[Problem]:
     """Make `n_wanted` different stories of a level; the same for the same arguments.
 
     Raises ValueError for a level that is not 1 to 5.
@@ -27,7 +34,8 @@ def make(level: int, n_wanted: int, *, seed: int, split: Split = "train") -> lis
     def drawn(draw: random.Random) -> tuple[str, int]:
         return _story(draw, level)
 
-    found = distinct(drawn, n_wanted, seed=f"stories {seed} {level}", split=split, key=_key)
+    name = f"stories {seed} {level}"
+    found = distinct(drawn, n_wanted, seed=name, split=split, key=_key, watch=watch)
     return [_problem(text, value, level, split) for text, value in found]
 
 

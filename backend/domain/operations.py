@@ -105,6 +105,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "archive_project": _runs(Of.PROJECT),
     "restore_project": _runs(Of.PROJECT),
     "import_file": _runs(Of.PROJECT, None),
+    "make_problem_set": _runs(Of.PROJECT),
     "list_prompts": _reads(Of.PROJECT),
     "list_demonstrations": _reads(Of.PROJECT),
     "list_solutions": _reads(Of.PROJECT),

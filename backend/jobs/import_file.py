@@ -7,7 +7,9 @@ import, in the transaction that checks its caller again (`backend.api.imports`).
 
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -94,7 +96,12 @@ def import_file(work: Work) -> dict[str, JSON]:
             ) from error
         _check_strict(asked, outcome)
         kept.seek(0)
-        _write(work, asked, _Batches(asked.kind, kept), outcome, total)
+
+        def look(done: int) -> None:
+            _check_strict(asked, outcome)
+            work.progress(done, total)
+
+        write(work, asked.new_import(), [Part(outcome, kept)], look)
     result: dict[str, JSON] = IMPORT_OUTCOME.dump_python(outcome, mode="json")
     return result
 
@@ -119,8 +126,7 @@ def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[ImportOu
             except InvalidInput as error:
                 outcome.reject(number, error.detail)
                 continue
-            text = shape.dump_json(record, exclude_defaults=True)
-            kept.write(b"%d\t%b\n" % (number, text))
+            kept.write(_spooled(shape, number, record))
             good += 1
     if place < 0:
         raise InvalidInput(
@@ -148,12 +154,29 @@ def _check_strict(asked: ImportArguments, outcome: ImportOutcome) -> None:
         )
 
 
+def spooled(kind: ImportKind, number: int, record: AnyInput) -> bytes:
+    """A record with its number as a line of what waits to be written."""
+    return _spooled(_SHAPES[kind], number, record)
+
+
+def _spooled(shape: TypeAdapter[Any], number: int, record: AnyInput) -> bytes:
+    return b"%d\t%b\n" % (number, shape.dump_json(record, exclude_defaults=True))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Records of an import, spooled, and what becomes of them."""
+
+    outcome: ImportOutcome
+    lines: Iterable[bytes]
+
+
 class _Batches:
     """The spooled records in batches of any size."""
 
-    def __init__(self, kind: ImportKind, kept: IO[bytes]) -> None:
+    def __init__(self, kind: ImportKind, lines: Iterable[bytes]) -> None:
         self._shape = _SHAPES[kind]
-        self._lines = iter(kept)
+        self._lines = iter(lines)
 
     def next(self, size: int) -> list[tuple[int, AnyInput]]:
         """The next `size` records or fewer with their numbers, hashed already; none at the end."""
@@ -182,24 +205,28 @@ def _hash(record: AnyInput) -> None:
         _ = record.content_sha256
 
 
-def _write(
-    work: Work, asked: ImportArguments, batches: _Batches, outcome: ImportOutcome, total: int
-) -> None:
-    new, at = asked.new_import(), now()
+def write(work: Work, new: NewImport, parts: Sequence[Part], look: Callable[[int], None]) -> None:
+    """Write the parts of an import one after another, seen by nobody.
+
+    After each batch `look` is told how many records are written. If it raises, or anything else
+    does, the import is withdrawn.
+    """
+    at = now()
     _begin(work, new, at)
     try:
         # How long a record takes is not known before the first batch.
         pace, done = Pace(SMALLEST), 0
-        while batch := batches.next(pace.size):
-            work.check()
-            with work.database.write() as session:
-                pace.began()
-                outcome.add(imports.keep(session, new, batch, at=at))
-            # Waiting for the writer makes no batch smaller and no pause longer.
-            pace.ended()
-            _check_strict(asked, outcome)
-            done += len(batch)
-            work.progress(done, total)
+        for part in parts:
+            batches = _Batches(new.kind, part.lines)
+            while batch := batches.next(pace.size):
+                work.check()
+                with work.database.write() as session:
+                    pace.began()
+                    part.outcome.add(imports.keep(session, new, batch, at=at))
+                # Waiting for the writer makes no batch smaller and no pause longer.
+                pace.ended()
+                done += len(batch)
+                look(done)
     except BaseException:
         withdraw(work.database, new.id)
         raise

@@ -5,7 +5,8 @@ KINDS: dict[str, str] = {
     "freeze_snapshot": "backend.jobs.freeze_snapshot:freeze_snapshot",
     "import_file": "backend.jobs.import_file:import_file",
     "inspect_model": "backend.jobs.inspect_model:inspect_model",
+    "problem_set": "backend.jobs.problem_set:problem_set",
     "settle_import": "backend.jobs.import_file:settle_import",
 }
 # They last for minutes: one child is always left to the others.
-LONG = frozenset({"freeze_snapshot"})
+LONG = frozenset({"freeze_snapshot", "problem_set"})

@@ -10,8 +10,8 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from backend.errors import Conflict, ServiceError, TooManyJobs, Unavailable, error_of
-from backend.jobs import freeze_snapshot
+from backend.jobs import freeze_snapshot, withdrawal
 from backend.jobs.children import Child, Children
 from backend.jobs.messages import Message, problem_of, unexpected
 from backend.jobs.turns import Turn, Turns
@@ -49,10 +49,11 @@ MOST_OF_A_PERSON = 8
 KEPT = timedelta(days=7)
 _FORGOTTEN_AT_ONCE = 200
 # What jobs that ended early have left in the store, and who removes it.
-_CLEARERS = (freeze_snapshot.clear_abandoned,)
+_CLEARERS = (freeze_snapshot.clear_abandoned, withdrawal.clear_abandoned)
 
 Finish = Callable[[Session, dict[str, JSON]], dict[str, JSON]]
 OnRow = Callable[[Session, JobAnswer], None]
+Holding = Callable[[], AbstractAsyncContextManager[None]]
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Order:
     `cache_key`: all that the child's result depends on; it is kept for equal orders. `finish`: the
     short write that makes the result count, in the transaction that ends the job; what it returns
     is the answer. `sharing`: orders with the same text are one job while it lasts; by default those
-    with one cache_key that nothing has to finish.
+    with one cache_key that nothing has to finish. `holding`: what the job has to hold while a child
+    works, which it may have to wait for.
     """
 
     kind: str
@@ -72,6 +74,7 @@ class Order:
     cache_key: str | None = None
     sharing: str | None = None
     finish: Finish | None = None
+    holding: Holding | None = None
 
     @property
     def same(self) -> tuple[str, str] | None:
@@ -344,8 +347,9 @@ class Jobs:
             await _first_of(job.turn.has_come, job.is_stopped)
             if job.is_stopped.is_set():
                 raise _GivenUp
-            await self._in_thread(partial(self._leave_queue, job))
-            outcome = await self._by_child(job)
+            async with _held(job):
+                await self._in_thread(partial(self._leave_queue, job))
+                outcome = await self._by_child(job)
         finally:
             self._turns.leave(job.turn)
         if job.is_stopped.is_set() or "cancelled" in outcome:
@@ -479,6 +483,27 @@ async def _stop_child(job: _Job, child: Child) -> None:
         await child.send({"cancel": job.id})
     await asyncio.sleep(GRACE_S)
     child.kill()
+
+
+@asynccontextmanager
+async def _held(job: _Job) -> AsyncIterator[None]:
+    """Hold what the job has to hold. Raises _GivenUp if it is not wanted before that is free."""
+    async with AsyncExitStack() as held:
+        if job.order.holding is not None:
+            with anyio.CancelScope() as waiting:
+                stopping = asyncio.create_task(_cancel_when(job.is_stopped, waiting))
+                try:
+                    await held.enter_async_context(job.order.holding())
+                finally:
+                    stopping.cancel()
+            if job.is_stopped.is_set():
+                raise _GivenUp
+        yield
+
+
+async def _cancel_when(event: asyncio.Event, scope: anyio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()
 
 
 async def _first_of(*events: asyncio.Event) -> None:

@@ -72,6 +72,14 @@ def settle(database: Database, import_id: str, *, check: Callable[[], None] = la
         return  # Somebody else has counted the last of them.
 
 
+def clear_abandoned(database: Database, check: Callable[[], None]) -> None:
+    """Withdraw the imports whose job has ended without completing them."""
+    with database.read() as session:
+        found = imports.abandoned(session)
+    for import_id in found:
+        withdraw(database, import_id, check=check)
+
+
 @dataclass(frozen=True)
 class _Seen:
     """The state of an import, and since when, by our own clock, it has not changed."""

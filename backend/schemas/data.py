@@ -1,11 +1,12 @@
 """Prompts, responses, imports, snapshots and jobs as the API speaks of them."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from backend.schemas.comparisons import AskedCriterion
+from backend.schemas.numbers import LARGEST
 from backend.schemas.paging import ApiAnswer, Body, BodyPart, Id, Label, Name
 from backend.schemas.records import Message, Metadata, SolutionStep, TokenIds
 from backend.schemas.vocabulary import (
@@ -15,6 +16,7 @@ from backend.schemas.vocabulary import (
     SnapshotKind,
     Split,
 )
+from problems.making import MADE
 
 ImportKind = Literal["prompts", "demonstrations", "comparisons", "preferences", "solutions"]
 ImportFormat = Literal["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
@@ -26,7 +28,8 @@ class Rejection(ApiAnswer):
 
     line: int = Field(
         description="Which line of a JSONL or CSV file (the last of a row with several), which "
-        "element of a JSON array, which row of a Parquet file; from 1."
+        "element of a JSON array, which row of a Parquet file, which problem of a set that was "
+        "made; from 1."
     )
     reason: str
 
@@ -39,6 +42,89 @@ class ImportAnswer(ApiAnswer):
     duplicates: int
     rejected: list[Rejection]
     rejected_total: int
+
+
+ProblemSetName = Literal["knights", "arithmetic", "stories", "lists", "sorting"]
+assert set(get_args(ProblemSetName)) == set(MADE)
+MOST_OF_LEVEL = 5_000
+MOST_PROBLEMS = 20_000
+
+
+class ProblemSetBody(Body):
+    """Problems with known answers to make: the same problems for the same values."""
+
+    set: ProblemSetName
+    levels: list[int] | None = Field(
+        None,
+        min_length=1,
+        max_length=20,
+        description="From easy to hard: 2 to 8 for `knights`, whose level is the number of "
+        "people, 1 to 5 for the others. Default: all.",
+    )
+    count: int = Field(
+        100,
+        ge=1,
+        le=MOST_OF_LEVEL,
+        description=f"Problems of each level, {MOST_PROBLEMS} together at most. A level with fewer "
+        "different problems gives all that are found.",
+    )
+    seed: int = Field(0, ge=0, le=LARGEST)
+    split: Literal["train", "test"] = Field(
+        "train", description="No problem of one split is in the other, whatever the seeds."
+    )
+
+    @field_validator("levels")
+    @classmethod
+    def _of_the_set(cls, levels: list[int] | None, info: ValidationInfo) -> list[int] | None:
+        """Each once, in their order."""
+        if levels is None or "set" not in info.data:
+            return levels
+        name, possible = info.data["set"], MADE[info.data["set"]].levels
+        wrong = [level for level in levels if level not in possible]
+        if wrong:
+            raise ValueError(
+                f"there is no level {wrong[0]} of {name}; its levels are {possible[0]} to "
+                f"{possible[-1]}"
+            )
+        return sorted(set(levels))
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> "ProblemSetBody":
+        n_levels = len(self.every_level)
+        if n_levels * self.count > MOST_PROBLEMS:
+            raise ValueError(
+                f"{self.count} problems of each of {n_levels} levels are {n_levels * self.count}; "
+                f"at most {MOST_PROBLEMS} are made at once: ask for fewer, or for fewer levels"
+            )
+        return self
+
+    @property
+    def every_level(self) -> list[int]:
+        """The levels that are meant."""
+        return list(MADE[self.set].levels) if self.levels is None else self.levels
+
+
+class MadeLevel(ApiAnswer):
+    """What became of the problems of a level: `made` were accepted, duplicates or rejected."""
+
+    level: int
+    wanted: int
+    made: int
+    accepted: int = Field(description="New in the project.")
+    duplicates: int = Field(description="In the project already.")
+    rejected: int = Field(
+        description="In the project already with another reference or other metadata."
+    )
+    reason: str | None = Field(description="Why fewer were made than were wanted.")
+
+
+class ProblemSetAnswer(ImportAnswer):
+    """The problems that were made, and what became of them in the project."""
+
+    set: ProblemSetName
+    seed: int
+    split: Literal["train", "test"]
+    levels: list[MadeLevel]
 
 
 class PromptAnswer(ApiAnswer):

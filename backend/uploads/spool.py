@@ -27,6 +27,7 @@ from backend.uploads import limits
 # Written, hashed and checked against the free disk in one go.
 _PART = 1 * limits.MIB
 _FRESH_S = 5.0
+_AGAIN = "send the file again"
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,17 @@ def folder_of(data_dir: Path) -> Path:
     return data_dir / "uploads"
 
 
-def require_space(folder: Path, min_free_bytes: int) -> None:
-    """Raise NoSpace if less than `min_free_bytes` are free on the disk of a folder."""
+def require_space(folder: Path, min_free_bytes: int, *, then: str = _AGAIN) -> None:
+    """Raise NoSpace if less than `min_free_bytes` are free on the disk of a folder.
+
+    `then`: what may be done again when there is space.
+    """
     space = disk_space.look_at(folder, min_free_bytes)
     if space.is_low:
         raise NoSpace(
             f"the disk of the service has {gb(space.free_bytes)} free; it keeps "
             f"{gb(min_free_bytes)} free (PODIUM_MIN_FREE_GB)",
-            advice="Free some disk space (`podium prune`), then send the file again.",
+            advice=f"Free some disk space (`podium prune`), then {then}.",
         )
 
 
@@ -111,7 +115,7 @@ async def _receive(
 
 
 @contextlib.contextmanager
-def full_disk_is_no_space() -> Iterator[None]:
+def full_disk_is_no_space(*, then: str = _AGAIN) -> Iterator[None]:
     """Turn the errors of a full disk into NoSpace."""
     try:
         yield
@@ -120,7 +124,7 @@ def full_disk_is_no_space() -> Iterator[None]:
             raise
         raise NoSpace(
             "the disk of the service is full",
-            advice="Free some disk space (`podium prune`), then send the file again.",
+            advice=f"Free some disk space (`podium prune`), then {then}.",
         ) from error
 
 

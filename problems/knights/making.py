@@ -6,7 +6,7 @@ split under other names or in another order either, whatever the seeds of the tw
 
 import random
 
-from problems.drawing import Split, distinct
+from problems.drawing import Split, Watch, distinct, unwatched
 from problems.knights.claims import JOINS, ROLES, Claim
 from problems.knights.form import form
 from problems.knights.puzzle import Puzzle, told
@@ -20,7 +20,14 @@ NAMES = (
 )
 
 
-def make(n_people: int, n_wanted: int, *, seed: int, split: Split = "train") -> list[Problem]:
+def make(
+    n_people: int,
+    n_wanted: int,
+    *,
+    seed: int,
+    split: Split = "train",
+    watch: Watch = unwatched,
+) -> list[Problem]:
     """Make `n_wanted` puzzles of `n_people`, no two of one form; the same for the same arguments.
 
     A longer list begins with the shorter one. Raises TooMany where no more are found, ValueError
@@ -33,7 +40,7 @@ def make(n_people: int, n_wanted: int, *, seed: int, split: Split = "train") -> 
         return _puzzle(draw, n_people)
 
     name = f"knights {seed} {n_people}"
-    found = distinct(drawn, n_wanted, seed=name, split=split, key=form)
+    found = distinct(drawn, n_wanted, seed=name, split=split, key=form, watch=watch)
     return [problem(puzzle, split) for puzzle in found]
 
 

@@ -421,6 +421,7 @@ def body_of(name: str, person: Person, site: Site) -> Any:
         "acknowledge_guidelines": site.guidelines,
         "create_project": lambda: {"name": "n"},
         "import_file": lambda: b'{"prompt": "x"}',
+        "make_problem_set": lambda: {"set": "arithmetic", "levels": [1], "count": 1},
         "create_comparison": site.comparison_body,
         "send_to_ranking": site.two_samples,
         "put_up_pairs": lambda: {"other_run_id": site.once("run against", site.generated_run)},

@@ -15,7 +15,7 @@ from backend.cli import main
 from backend.domain.records.formats import read_row
 from backend.domain.records.imported import PromptInput
 from problems import arithmetic
-from problems.command import MADE
+from problems.making import MADE
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

@@ -88,6 +88,26 @@ def test_sorting_is_by_the_alphabet(level: int) -> None:
 
 
 @pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+def test_no_problem_is_of_two_levels_whatever_the_seeds(
+    make: Callable[..., list[Problem]],
+) -> None:
+    """A project has a prompt once, with one level: another one would contradict it."""
+
+    def prompts(level: int) -> set[str]:
+        made: set[str] = set()
+        for seed in range(2):
+            try:
+                problems = make(level, 1500, seed=seed)
+            except TooMany as error:
+                problems = make(level, error.n_found, seed=seed)
+            made |= {problem.prompt for problem in problems}
+        return made
+
+    of_levels = [prompts(level) for level in arithmetic.LEVELS]
+    assert sum(map(len, of_levels)) == len(set().union(*of_levels))
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=MADE)
 def test_seeds_repeat_and_no_problem_is_in_both_splits(
     make: Callable[..., list[Problem]],
 ) -> None:

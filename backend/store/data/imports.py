@@ -38,6 +38,7 @@ from backend.store.data import (
 )
 from backend.store.data.comparisons import Choice
 from backend.store.data.import_rows import ImportOutcome, NewImport
+from backend.store.jobs import UNFINISHED as UNFINISHED_JOBS
 from backend.store.tables.data import (
     Assignment,
     Comparison,
@@ -48,6 +49,7 @@ from backend.store.tables.data import (
     Response,
     Solution,
 )
+from backend.store.tables.jobs import Job
 from backend.store.tables.people import Membership, User
 from backend.store.tables.runs import Run
 from backend.store.visibility import COMPLETE, FAILED, SETTLING, UNFINISHED, WRITING, see_unfinished
@@ -100,6 +102,19 @@ def unfinished(session: Session, project_id: str | None = None) -> list[Unfinish
         statement = statement.where(Import.project_id == project_id, ~of_run)
     rows = session.execute(statement.order_by(Import.number))
     return [Unfinished(*row) for row in rows]
+
+
+def of_job(job_id: str) -> str:
+    """The id of the import that a job writes."""
+    return f"import_{job_id.removeprefix('job_')}"
+
+
+def abandoned(session: Session) -> list[str]:
+    """The imports whose job (see `of_job`) has ended without completing them."""
+    job_id = func.replace(Import.id, "import_", "job_")
+    ended = select(Job.id).where(Job.id == job_id, Job.state.not_in(UNFINISHED_JOBS))
+    found = select(Import.id).where(Import.state.in_(UNFINISHED), ended.exists())
+    return list(session.scalars(found))
 
 
 def begin(session: Session, new: NewImport, *, at: datetime) -> bool:
@@ -369,5 +384,5 @@ def _advance(session: Session, import_id: str, place: int, count: int) -> bool:
 def _withdrawn() -> Withdrawn:
     return Withdrawn(
         "the import was withdrawn because it made no progress for a minute",
-        advice="Import the file again.",
+        advice="Send it again.",
     )

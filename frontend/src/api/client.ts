@@ -1,4 +1,5 @@
 /** One request to the API, or one clear error; every file of this folder uses it. */
+import { sentence } from "@/lib/format";
 import { isUnanswered, noteAnswer } from "@/lib/reachable";
 
 const PREFIX = "/api/v1";
@@ -25,6 +26,8 @@ export interface RequestOptions {
   asAnybody?: boolean;
   /** Sent to its end also if the page is closed meanwhile; of at most 64 KiB. */
   outlivesPage?: boolean;
+  /** Answered at once with a job, see docs/api.md; without, when the job has ended. */
+  comesBack?: boolean;
 }
 
 interface ProblemDetails {
@@ -33,6 +36,7 @@ interface ProblemDetails {
   advice?: string | null;
   request_id?: string | null;
   deactivated_user_id?: string;
+  errors?: readonly { path?: string; message?: string }[];
 }
 
 /** What the API said was wrong; status 0 means that no answer came. */
@@ -44,6 +48,8 @@ export class Problem extends Error {
   readonly retryAfterS: number | null;
   /** Of a sign-in with the right password: whose account is deactivated. */
   readonly deactivatedUserId: string | null;
+  /** What is wrong with single fields of what was sent, by their path. */
+  readonly fields: Readonly<Record<string, string>>;
 
   constructor(status: number, details: ProblemDetails, retryAfterS: number | null = null) {
     super(details.detail ?? details.title ?? "The request failed.");
@@ -53,6 +59,9 @@ export class Problem extends Error {
     this.requestId = details.request_id ?? null;
     this.retryAfterS = retryAfterS;
     this.deactivatedUserId = details.deactivated_user_id ?? null;
+    this.fields = Object.fromEntries(
+      (details.errors ?? []).map(({ path = "", message = "" }) => [path, sentence(message)]),
+    );
   }
 
   /** Sending the same again later may work. */
@@ -128,6 +137,7 @@ function prepared(options: RequestOptions): RequestInit {
   if (pageOf !== null && options.asAnybody !== true) headers["X-Podium-User"] = pageOf;
   if (options.signal !== undefined) init.signal = options.signal;
   if (options.outlivesPage === true) init.keepalive = true;
+  if (options.comesBack === true) headers["Prefer"] = "respond-async";
   init.method = options.method ?? (init.body === undefined ? "GET" : "POST");
   return init;
 }

@@ -6,10 +6,12 @@ import type {
   Agreement,
   Demonstration,
   ImportResult,
+  Job,
   ListedComparison,
   ListedJudgment,
   ListedResponse,
   Listing,
+  ProblemSetBody,
   Project,
   ProjectBody,
   ProjectChange,
@@ -116,3 +118,25 @@ export async function importFile(
 
 export const freezeSnapshot = (projectId: string, body: SnapshotBody) =>
   post<Snapshot>(`/projects/${projectId}/snapshots`, body);
+
+/** How far a job is, is asked so often. */
+const LOOK_MS = 700;
+
+/** The same problems, asked for twice with one key, are made once. */
+export const makeProblemSet = (projectId: string, body: ProblemSetBody, idempotencyKey: string) =>
+  post<Job>(`/projects/${projectId}/problem-sets`, body, { idempotencyKey, comesBack: true });
+
+export const hasEnded = ({ state }: Job): boolean => state !== "queued" && state !== "running";
+
+/** Looked at again until it has ended, or can no longer be seen. */
+export const jobQuery = (jobId: string) =>
+  queryOptions({
+    queryKey: ["job", jobId],
+    queryFn: ({ signal }) => request<Job>(`/jobs/${jobId}`, { signal }),
+    refetchInterval: ({ state: { data, error } }) => {
+      const isGone = error instanceof Problem && !error.isPassing;
+      return isGone || (data !== undefined && hasEnded(data)) ? false : LOOK_MS;
+    },
+  });
+
+export const cancelJob = (jobId: string) => request<Job>(`/jobs/${jobId}`, { method: "DELETE" });

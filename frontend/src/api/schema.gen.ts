@@ -1881,6 +1881,38 @@ export interface components {
             text: string;
         };
         /**
+         * MadeLevel
+         * @description What became of the problems of a level: `made` were accepted, duplicates or rejected.
+         */
+        MadeLevel: {
+            /** Level */
+            level: number;
+            /** Wanted */
+            wanted: number;
+            /** Made */
+            made: number;
+            /**
+             * Accepted
+             * @description New in the project.
+             */
+            accepted: number;
+            /**
+             * Duplicates
+             * @description In the project already.
+             */
+            duplicates: number;
+            /**
+             * Rejected
+             * @description In the project already with another reference or other metadata.
+             */
+            rejected: number;
+            /**
+             * Reason
+             * @description Why fewer were made than were wanted.
+             */
+            reason: string | null;
+        };
+        /**
          * MeasureWords
          * @description What a measure is called.
          */
@@ -2617,6 +2649,70 @@ export interface components {
             text: string;
         };
         /**
+         * ProblemSetAnswer
+         * @description The problems that were made, and what became of them in the project.
+         */
+        ProblemSetAnswer: {
+            /** Import Id */
+            import_id: string;
+            /** Accepted */
+            accepted: number;
+            /** Duplicates */
+            duplicates: number;
+            /** Rejected */
+            rejected: components["schemas"]["Rejection"][];
+            /** Rejected Total */
+            rejected_total: number;
+            /**
+             * Set
+             * @enum {string}
+             */
+            set: "knights" | "arithmetic" | "stories" | "lists" | "sorting";
+            /** Seed */
+            seed: number;
+            /**
+             * Split
+             * @enum {string}
+             */
+            split: "train" | "test";
+            /** Levels */
+            levels: components["schemas"]["MadeLevel"][];
+        };
+        /**
+         * ProblemSetBody
+         * @description Problems with known answers to make: the same problems for the same values.
+         */
+        ProblemSetBody: {
+            /**
+             * Set
+             * @enum {string}
+             */
+            set: "knights" | "arithmetic" | "stories" | "lists" | "sorting";
+            /**
+             * Levels
+             * @description From easy to hard: 2 to 8 for `knights`, whose level is the number of people, 1 to 5 for the others. Default: all.
+             */
+            levels?: number[] | null;
+            /**
+             * Count
+             * @description Problems of each level, 20000 together at most. A level with fewer different problems gives all that are found.
+             * @default 100
+             */
+            count: number;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed: number;
+            /**
+             * Split
+             * @description No problem of one split is in the other, whatever the seeds.
+             * @default train
+             * @enum {string}
+             */
+            split: "train" | "test";
+        };
+        /**
          * Progress
          * @description How far a run is.
          */
@@ -3062,7 +3158,7 @@ export interface components {
         Rejection: {
             /**
              * Line
-             * @description Which line of a JSONL or CSV file (the last of a row with several), which element of a JSON array, which row of a Parquet file; from 1.
+             * @description Which line of a JSONL or CSV file (the last of a row with several), which element of a JSON array, which row of a Parquet file, which problem of a set that was made; from 1.
              */
             line: number;
             /** Reason */

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,38 @@ async def begun(database: Database) -> None:
             return (session.scalar(select(Job.done).where(Job.state == "running")) or 0) > 0
 
     await until(is_so)
+
+
+def test_a_job_waits_for_what_it_has_to_hold_and_can_be_cancelled_meanwhile(
+    database: Database, settings: Settings, user: str, children: Children
+) -> None:
+    with database.write() as session:
+        project = planted.project(session, "empty")[0]
+
+    async def play(service: Jobs) -> Any:
+        place = asyncio.Lock()
+
+        @asynccontextmanager
+        async def holding() -> AsyncIterator[None]:
+            async with place:
+                yield
+
+        arguments = {"project_id": project, "sees_names": True}
+        order = Order("agreement", arguments, user, holding=holding)
+        await place.acquire()
+        waiting = asyncio.create_task((await service.ask(order)).answer())
+        patient = await service.ask(order)
+        await asyncio.sleep(0.2)
+        assert states(database) == ["queued", "queued"]
+        waiting.cancel()
+        await until(lambda: states(database) == ["cancelled", "queued"])
+        place.release()
+        answer = await patient.answer()
+        assert states(database) == ["cancelled", "succeeded"]
+        assert not place.locked()
+        return answer
+
+    assert in_loop(database, settings, children, play)["annotators"] == []
 
 
 def test_a_result_is_what_the_work_function_returns_and_is_kept(

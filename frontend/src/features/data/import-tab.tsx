@@ -8,9 +8,10 @@ import type { ImportResult } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Failure } from "@/components/states";
-import { Table } from "@/components/table";
-import { Sentence } from "@/components/text/sentence";
-import { bytes, number, plural, sentence } from "@/lib/format";
+import { bytes, plural } from "@/lib/format";
+
+import { ProblemSetForm } from "./making/problem-set-form";
+import { RejectedRows } from "./rejected-rows";
 
 const KINDS: readonly (readonly [ImportKind, string])[] = [
   ["prompts", "Prompts"],
@@ -46,7 +47,7 @@ function Result({
   projectId: string;
   kind: ImportKind;
 }) {
-  const { accepted, duplicates, rejected, rejected_total: refused } = result;
+  const { accepted, duplicates, rejected_total: refused } = result;
   const tab = TAB_OF[kind] ?? kind;
   const isEmpty = accepted + duplicates + refused === 0;
   const isGood = refused === 0 && !isEmpty;
@@ -67,23 +68,7 @@ function Result({
           View records
         </Link>
       </div>
-      {refused > rejected.length && (
-        <p className="small muted import-part">
-          The first {number(rejected.length)} of {number(refused)} rejected rows are listed.
-        </p>
-      )}
-      {rejected.length > 0 && (
-        <Table columns={[["Line, element or row", "num"], "Reason"]} items={rejected}>
-          {({ line, reason }) => (
-            <tr key={`${line}-${reason}`}>
-              <td className="num">{line}</td>
-              <td>
-                <Sentence text={sentence(reason)} />
-              </td>
-            </tr>
-          )}
-        </Table>
-      )}
+      <RejectedRows result={result} numbered="Line, element or row" rows="rejected rows" />
     </section>
   );
 }
@@ -179,9 +164,8 @@ export function ImportTab({ projectId }: { projectId: string }) {
         <pre className="mono example">{EXAMPLES[kind]}</pre>
         {kind === "prompts" && (
           <p className="small muted">
-            <code>podium problems make arithmetic --output arithmetic.jsonl</code> makes problems
-            with known answers as such a file; <code>podium problems read</code> reads GSM8K, MATH,
-            AIME and AMC.
+            <code>podium problems read</code> turns GSM8K, MATH, AIME and AMC, as they were
+            published, into such a file.
           </p>
         )}
       </div>
@@ -189,6 +173,10 @@ export function ImportTab({ projectId }: { projectId: string }) {
       {send.isSuccess && (
         <Result result={send.data} projectId={projectId} kind={send.variables.kind} />
       )}
+      {/* Out of sight, not gone: what is made meanwhile is looked at, and what was typed stays. */}
+      <div className="import" hidden={kind !== "prompts"}>
+        <ProblemSetForm projectId={projectId} />
+      </div>
     </div>
   );
 }

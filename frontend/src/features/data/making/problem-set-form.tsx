@@ -1,0 +1,199 @@
+/** Problems with known answers: which, of which levels, how many. Their job is in the address. */
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useRef, useState, type FormEvent } from "react";
+
+import { Problem } from "@/api/client";
+import { hasEnded, jobQuery, makeProblemSet } from "@/api/projects";
+import type { ProblemSetBody } from "@/api/types";
+import { Field } from "@/components/form/field";
+import { Segmented } from "@/components/segmented";
+import { Failure, NoAnswer } from "@/components/states";
+import { useAddress } from "@/lib/address/use-address";
+import { randomId } from "@/lib/random-id";
+
+import { MadeSet } from "./made-set";
+import {
+  bodyOf,
+  levelsOf,
+  NAMES,
+  ofSet,
+  PROPOSED,
+  SETS,
+  together,
+  wrongWith,
+  type SetName,
+  type Typed,
+} from "./sets";
+
+const SPLITS = [
+  ["train", "train"],
+  ["test", "test"],
+] as const;
+
+/** Starts a job; what is sent again after a lost answer stays one job. */
+function useMaking(projectId: string) {
+  const { search, set } = useAddress();
+  const jobId = search.get("made");
+  const sent = useRef<{ text: string; key: string } | null>(null);
+  const start = useMutation({
+    mutationFn: (body: ProblemSetBody) => {
+      const text = JSON.stringify(body);
+      if (sent.current?.text !== text) sent.current = { text, key: randomId() };
+      return makeProblemSet(projectId, body, sent.current.key);
+    },
+    onSuccess: ({ id }) => {
+      sent.current = null;
+      set({ made: id });
+    },
+  });
+  const job = useQuery({ ...jobQuery(jobId ?? ""), enabled: jobId !== null });
+  const isGoing = jobId !== null && job.data !== undefined && !hasEnded(job.data);
+  return {
+    start,
+    job,
+    jobId,
+    isPending: start.isPending || isGoing,
+    forget: () => set({ made: null }),
+  };
+}
+
+export function ProblemSetForm({ projectId }: { projectId: string }) {
+  const [typed, setTyped] = useState(PROPOSED);
+  const form = useRef<HTMLFormElement>(null);
+  const { start, job, jobId, isPending, forget } = useMaking(projectId);
+  const body = bodyOf(typed);
+  const wrong = { ...refusedFields(start.error, start.variables, body), ...wrongWith(typed) };
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    if (Object.keys(wrongWith(typed)).length > 0)
+      form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus();
+    else if (!isPending) start.mutate(body);
+  };
+  return (
+    <>
+      <section className="card padded">
+        <h2>Make problems</h2>
+        <p className="muted about-problems">
+          Prompts with known answers, for rewards that check them. The same values make the same
+          problems, and no problem of one split is in the other. On a command line,{" "}
+          <code>podium problems make</code> writes them to a file.
+        </p>
+        <form ref={form} className="form" aria-label="Make problems" noValidate onSubmit={onSubmit}>
+          <Fields typed={typed} wrong={wrong} onChange={setTyped} />
+          <div className="row">
+            <button type="submit" className="btn primary" aria-disabled={isPending}>
+              {isPending ? "Making…" : "Make and import"}
+            </button>
+            {wrong.count === undefined && <span className="small muted">{together(typed)}</span>}
+          </div>
+          {start.error !== null && <Failure error={start.error} />}
+        </form>
+      </section>
+      {jobId !== null && job.data !== undefined && (
+        <MadeSet job={job.data} projectId={projectId} onDismiss={forget} />
+      )}
+      {jobId !== null && job.data === undefined && job.error !== null && (
+        <Unseen query={job} onDismiss={forget} />
+      )}
+    </>
+  );
+}
+
+/** A job that was forgotten, or is somebody else's; or the service does not answer. */
+function Unseen(props: { query: Parameters<typeof NoAnswer>[0]["query"]; onDismiss: () => void }) {
+  const { error } = props.query;
+  if (error instanceof Problem && error.status === 404)
+    return <Failure error={error} onDismiss={props.onDismiss} />;
+  return <NoAnswer query={props.query} about="How far the problems are is not known." />;
+}
+
+type Wrong = Partial<Record<string, string>>;
+
+/** What the service said of single fields, as long as they are as they were sent. */
+function refusedFields(
+  error: unknown,
+  sent: ProblemSetBody | undefined,
+  now: ProblemSetBody,
+): Wrong {
+  const isOfThis = error instanceof Problem && JSON.stringify(sent) === JSON.stringify(now);
+  return isOfThis ? error.fields : {};
+}
+
+function Fields(props: { typed: Typed; wrong: Wrong; onChange: (typed: Typed) => void }) {
+  const { typed, wrong, onChange } = props;
+  const { levels, about } = SETS[typed.set];
+  const level = (name: "first" | "last", label: string) => (
+    <Field label={label} wrong={name === "first" ? wrong["levels"] : undefined}>
+      {(tied) => (
+        <select
+          {...tied}
+          className="input"
+          value={typed[name]}
+          onChange={(event) => {
+            const to = Number(event.target.value);
+            const other = name === "first" ? Math.max(to, typed.last) : Math.min(to, typed.first);
+            onChange({ ...typed, [name]: to, [name === "first" ? "last" : "first"]: other });
+          }}
+        >
+          {levelsOf(typed).map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+  const whole = (name: "count" | "seed", label: string, hint: string) => (
+    <Field label={label} hint={hint} wrong={wrong[name]}>
+      {(tied) => (
+        <input
+          {...tied}
+          className="input"
+          inputMode="numeric"
+          autoComplete="off"
+          value={typed[name]}
+          onChange={(event) => onChange({ ...typed, [name]: event.target.value })}
+        />
+      )}
+    </Field>
+  );
+  return (
+    <div className="problem-set">
+      <Field label="Set" hint={about} wrong={wrong["set"]}>
+        {(tied) => (
+          <select
+            {...tied}
+            className="input"
+            value={typed.set}
+            onChange={(event) => onChange(ofSet(typed, event.target.value as SetName))}
+          >
+            {NAMES.map((name) => (
+              <option key={name} value={name}>
+                {SETS[name].title}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <div className="levels">
+        {level("first", levels === "people" ? "Fewest people" : "First level")}
+        {level("last", levels === "people" ? "Most people" : "Last level")}
+      </div>
+      {whole(
+        "count",
+        levels === "people" ? "Problems for each number of people" : "Problems of each level",
+        "1 to 5,000, together at most 20,000.",
+      )}
+      {whole("seed", "Seed", "Another seed, other problems.")}
+      <div className="field">
+        <span className="label">Split</span>
+        <Segmented
+          label="Split"
+          value={typed.split}
+          options={SPLITS}
+          onChange={(split) => onChange({ ...typed, split })}
+        />
+        <span className="hint">Train on one, report on the other.</span>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,95 @@
+"""Problems with known answers, made on the page Data, Import."""
+
+import pytest
+from playwright.sync_api import expect
+
+from problems.making import MADE
+from tests.e2e.conftest import OpenPage
+from tests.e2e.workshop import Workshop
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+
+def test_problems_are_made_where_files_are_imported(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Puzzles")
+    page = open_page(f"/projects/{project}/data/import")
+    form = page.get_by_role("form", name="Make problems")
+    for name, (_, levels) in MADE.items():
+        form.get_by_label("Set").select_option(name)
+        labels = ("Fewest people", "Most people") if name == "knights" else ("First level",)
+        for label in labels:
+            options = form.get_by_label(label).get_by_role("option")
+            expect(options).to_have_text([str(level) for level in levels])
+
+    form.get_by_label("Set").select_option("knights")
+    count = form.get_by_label("Problems for each number of people")
+    count.fill("3000")
+    expect(count).to_have_attribute("aria-invalid", "true")
+    expect(form).to_contain_text("enter 2,857 or less")
+    form.get_by_role("button", name="Make and import").click()
+    expect(count).to_be_focused()
+    form.get_by_label("Most people").select_option("3")
+    count.fill("4")
+    expect(form).to_contain_text("2 levels × 4 = 8 problems")
+    form.get_by_role("button", name="test").click()
+    form.get_by_role("button", name="Make and import").click()
+
+    made = page.get_by_role("region", name="Problems made")
+    expect(made).to_contain_text("8 prompts imported. Knights and Knaves, test split, seed 0.")
+    expect(made.get_by_role("row")).to_have_text(["PeopleMadeNew", "244", "344"])
+    prompts = workshop.get(f"/projects/{project}/prompts")["items"]
+    assert {(one["metadata"]["set"], one["metadata"]["split"]) for one in prompts} == {
+        ("knights", "test")
+    }
+    assert len(prompts) == 8
+
+
+def test_what_was_made_is_said_for_as_long_as_its_address_is_kept(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Sums")
+    page = open_page(f"/projects/{project}/data/import")
+    form = page.get_by_role("form", name="Make problems")
+    form.get_by_label("Set").select_option("arithmetic")
+    form.get_by_label("Last level").select_option("1")
+    form.get_by_role("button", name="Make and import").click()
+    made = page.get_by_role("region", name="Problems made")
+    expect(made).to_contain_text("different problems were found for the train split")
+
+    # Another kind of file, and back.
+    kinds = page.get_by_role("group", name="Record type")
+    kinds.get_by_role("button", name="Demonstrations").click()
+    expect(form).to_be_hidden()
+    kinds.get_by_role("button", name="Prompts").click()
+    expect(form.get_by_label("Last level")).to_have_value("1")
+    expect(made).to_be_visible()
+    page.reload()
+    expect(made).to_contain_text("Arithmetic, train split, seed 0.")
+    form.get_by_label("Set").select_option("arithmetic")
+    form.get_by_label("Last level").select_option("1")
+    form.get_by_role("button", name="Make and import").click()
+    expect(made).to_contain_text("0 prompts imported.")
+    expect(made).to_contain_text("were already in the project.")
+
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    made.get_by_role("button", name="Dismiss").click()
+    expect(made).to_have_count(0)
+
+
+def test_a_large_set_shows_how_far_it_is_and_can_be_cancelled(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Many")
+    page = open_page(f"/projects/{project}/data/import")
+    form = page.get_by_role("form", name="Make problems")
+    form.get_by_label("Fewest people").select_option("7")
+    form.get_by_label("Problems for each number of people").fill("5000")
+    form.get_by_role("button", name="Make and import").click()
+
+    expect(page.get_by_role("progressbar", name="Problems made and written")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Cancelled. No problem was imported.")).to_be_visible()
+    assert workshop.get(f"/projects/{project}/prompts")["items"] == []
