@@ -3,21 +3,21 @@
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import Annotated, Literal
 
 import anyio
-from fastapi import Header
+from fastapi import Header, Query
 from fastapi.concurrency import run_in_threadpool
 
 from backend.api.waiting import must_be_new
 from backend.deps import IDEMPOTENT, SessionDep, SettingsDep, database_of
-from backend.errors import TooBusy
+from backend.errors import InvalidInput, TooBusy
 from backend.jobs import import_process
 from backend.jobs.withdrawal import withdraw
 from backend.phases import Phases
 from backend.pressure.turns import client_has_left
 from backend.routes import api_router
-from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind
+from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind, PublishedSet
 from backend.store.data import imports
 from backend.store.data.import_rows import NewImport
 from backend.store.db import Database
@@ -57,9 +57,26 @@ async def import_file(
     settings: SettingsDep,
     format: ImportFormat = "auto",
     strict: bool = False,
+    set: Annotated[
+        PublishedSet | None,
+        Query(description="Prompts alone: the rows are records of this set as it was published."),
+    ] = None,
+    split: Annotated[
+        Literal["train", "test"], Query(description="Which part of the published set it is.")
+    ] = "train",
+    instruction: Annotated[
+        str, Query(max_length=1000, description="A line after each question of a published set.")
+    ] = "",
     content_type: Annotated[str, Header(max_length=200)] = "",
 ) -> ImportAnswer:
     """Import the valid records of a file and list each rejected row with the reason."""
+    if set is not None and kind != "prompts":
+        raise InvalidInput(
+            f"records of {set} are prompts, not {kind}", advice="Import them with kind=prompts."
+        )
+    published = None
+    if set is not None:
+        published = {"set": set, "split": split, "instruction": instruction}
     request, folder = phases.request, folder_of(settings.data_dir)
     turns: UploadTurns = request.app.state.upload_turns
     # The turn lasts until the answer is kept, so that two requests with one Idempotency-Key come
@@ -72,7 +89,12 @@ async def import_file(
         phases.body_sha256 = upload.sha256
         await must_be_new(phases, await phases.used_key())
         new = NewImport(new_id("import"), project_id, phases.caller.id, kind, format)
-        more = {"path": str(upload.path), "content_type": content_type, "strict": strict}
+        more = {
+            "path": str(upload.path),
+            "content_type": content_type,
+            "strict": strict,
+            "published": published,
+        }
         database = await database_of(request)
         async with turns.importing(project_id), _nothing_left_of_failures(database, new.id):
             tally = await import_process.run(new, more, settings)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from pydantic import BaseModel, TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
@@ -34,11 +34,12 @@ from backend.jobs.withdrawal import DeadImports, settle, withdraw
 from backend.jobs.work import JSON, Work
 from backend.machine.wall_clock import now
 from backend.plural import plural
-from backend.schemas.data import ImportFormat, ImportKind
+from backend.schemas.data import ImportFormat, ImportKind, PublishedSet
 from backend.store.data import imports
 from backend.store.data.import_rows import IMPORT_OUTCOME, ImportOutcome, NewImport
 from backend.uploads.rows import decode, numbered, prepare
 from backend.uploads.spool import full_disk_is_no_space, require_space
+from problems.published.sets import WrongRecord, problem_of
 
 # Rows between two looks at the disk and at whether anybody still waits.
 _ROWS_BETWEEN = 2000
@@ -58,6 +59,14 @@ _SHAPES: dict[ImportKind, TypeAdapter[Any]] = {
 }
 
 
+class Published(BaseModel):
+    """Which published set the rows are of, and what its readers are told beside."""
+
+    set: PublishedSet
+    split: Literal["train", "test"]
+    instruction: str
+
+
 class ImportArguments(BaseModel):
     """An upload on disk and what to do with it."""
 
@@ -69,6 +78,7 @@ class ImportArguments(BaseModel):
     kind: ImportKind
     format: ImportFormat
     strict: bool
+    published: Published | None = None
 
     def new_import(self) -> NewImport:
         """The import as the store knows it."""
@@ -138,7 +148,20 @@ def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[ImportOu
 def _record(asked: ImportArguments, row: object, problem: str | None) -> AnyInput:
     if problem is not None:
         raise InvalidInput(problem)
+    if asked.published is not None:
+        row = _of_published(asked.published, row)
     return read_row(asked.kind, asked.format, row)
+
+
+def _of_published(published: Published, row: object) -> dict[str, object]:
+    """The prompt that a record of a published set becomes."""
+    if not isinstance(row, dict):
+        raise InvalidInput("a record of a published set must be an object")
+    split, instruction = published.split, published.instruction
+    try:
+        return problem_of(published.set, row, split=split, instruction=instruction).record
+    except WrongRecord as error:
+        raise InvalidInput(f"this is no record of {published.set}: {error}") from error
 
 
 def _check_strict(asked: ImportArguments, outcome: ImportOutcome) -> None:

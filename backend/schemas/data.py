@@ -20,6 +20,7 @@ from problems.making import MADE
 
 ImportKind = Literal["prompts", "demonstrations", "comparisons", "preferences", "solutions"]
 ImportFormat = Literal["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
+PublishedSet = Literal["gsm8k", "math", "aime", "amc"]
 ExportFormat = Literal["native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
 
 

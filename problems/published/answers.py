@@ -3,6 +3,8 @@
 import re
 
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*")
+# Python reads no numbers of more than 4,300 digits.
+_LONGEST_WHOLE = 1000
 _WHOLE = re.compile(r"[+-]?\d+(?:\.0*)?")
 
 
@@ -55,4 +57,5 @@ def _braced(text: str) -> str:
 def whole_number(answer: object) -> str:
     """A whole number as it is written: 142 of 142.0, 25 of "025"; other answers as they are."""
     text = str(answer).strip()
-    return str(int(text.partition(".")[0])) if _WHOLE.fullmatch(text) else text
+    is_whole = len(text) <= _LONGEST_WHOLE and _WHOLE.fullmatch(text)
+    return str(int(text.partition(".")[0])) if is_whole else text

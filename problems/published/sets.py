@@ -9,6 +9,7 @@
 Names of fields are read whatever their case.
 """  # noqa: E501 - a row of a table is one line
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -30,16 +31,23 @@ def read(
 
     `instruction` is put behind each question, on a line of its own. Raises WrongRecord.
     """
-    reader = SETS[name]
     for number, record in enumerate(records, start=1):
-        fields = {key.lower(): value for key, value in record.items()}
         try:
-            question, answer, known = reader(fields)
-        except (NoAnswer, WrongRecord) as error:
+            yield problem_of(name, record, split=split, instruction=instruction)
+        except WrongRecord as error:
             raise WrongRecord(f"record {number} of {name}: {error}") from error
-        prompt = f"{question}\n{instruction}" if instruction else question
-        metadata = {"set": name, "split": split} | known
-        yield Problem(prompt, answer, tags=(name, split), metadata=metadata)
+
+
+def problem_of(name: str, record: Record, *, split: Split, instruction: str = "") -> Problem:
+    """The problem of one record. Raises WrongRecord."""
+    fields = {key.lower(): value for key, value in record.items()}
+    try:
+        question, answer, known = SETS[name](fields)
+    except NoAnswer as error:
+        raise WrongRecord(str(error)) from error
+    prompt = f"{question}\n{instruction}" if instruction else question
+    metadata = {"set": name, "split": split} | known
+    return Problem(prompt, answer, tags=(name, split), metadata=metadata)
 
 
 _Read = tuple[str, str, dict[str, object]]
@@ -51,7 +59,8 @@ def _gsm8k(fields: Record) -> _Read:
 
 def _math(fields: Record) -> _Read:
     answer = _text(fields, "answer") if fields.get("answer") else boxed(_text(fields, "solution"))
-    level = re.search(r"\d", str(fields.get("level", "")))
+    given = fields.get("level")
+    level = re.search(r"\d", str(given)[:100]) if isinstance(given, str | int) else None
     known: dict[str, object] = {} if level is None else {"level": int(level[0])}
     return _text(fields, "problem"), answer, known | _kept(fields, "subject", "type", "unique_id")
 
@@ -60,19 +69,23 @@ def _contest(fields: Record) -> _Read:
     answer = fields.get("answer")
     if answer is None or answer == "":
         answer = boxed(_text(fields, "solution"))
+    if isinstance(answer, bool) or not isinstance(answer, str | int | float):
+        raise WrongRecord("its `answer` is neither text nor a number")
+    if isinstance(answer, float) and not math.isfinite(answer):
+        raise WrongRecord("its `answer` is not a finite number")
     question = _text(fields, "problem" if "problem" in fields else "question")
     return question, whole_number(answer), _kept(fields, "id", "url", "year")
 
 
 def _kept(fields: Record, *names: str) -> dict[str, object]:
-    """Keep those of these fields that are text or numbers."""
+    """Keep those of these fields that are text or whole numbers."""
     return {name: fields[name] for name in names if isinstance(fields.get(name), str | int)}
 
 
 def _text(fields: Record, name: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise WrongRecord(f"it has no text in `{name}`; found the fields {sorted(fields)}")
+        raise WrongRecord(f"it has no text in `{name}`; found the fields {sorted(fields)[:20]}")
     return value.strip()
 
 

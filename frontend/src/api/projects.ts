@@ -93,6 +93,14 @@ export const agreementQuery = (projectId: string, criterion: string | null = nul
 
 export type ImportKind = "prompts" | "demonstrations" | "comparisons" | "preferences" | "solutions";
 
+/** Records of a set as it was published, and what its reader is told beside. */
+export interface Published {
+  readonly set: "gsm8k" | "math" | "aime" | "amc";
+  readonly split: "train" | "test";
+  /** A line after each question. */
+  readonly instruction: string;
+}
+
 /** A folder, or a file that has changed since it was chosen: the browser calls that no connection. */
 function refuseUnreadable(): never {
   throw new Problem(422, {
@@ -107,11 +115,12 @@ export async function importFile(
   kind: ImportKind,
   format: string,
   file: File,
+  published: Published | null = null,
 ): Promise<ImportResult> {
   await file.slice(0, 1).arrayBuffer().catch(refuseUnreadable);
   return request<ImportResult>(`/projects/${projectId}/imports`, {
     method: "POST",
-    query: { kind, format },
+    query: { kind, format, ...published },
     raw: { content: file, type: file.type || "application/octet-stream" },
   });
 }

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState, type DragEvent } from "react";
 import { Link } from "react-router";
 
-import { importFile, type ImportKind } from "@/api/projects";
+import { importFile, type ImportKind, type Published } from "@/api/projects";
 import type { ImportResult } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
@@ -11,6 +11,7 @@ import { Failure } from "@/components/states";
 import { bytes, plural } from "@/lib/format";
 
 import { ProblemSetForm } from "./making/problem-set-form";
+import { PUBLISHED_EXAMPLES, PublishedFields } from "./published-fields";
 import { RejectedRows } from "./rejected-rows";
 
 const KINDS: readonly (readonly [ImportKind, string])[] = [
@@ -78,22 +79,26 @@ interface Asked {
   readonly file: File;
   readonly kind: ImportKind;
   readonly format: string;
+  readonly published: Published | null;
 }
 
 export function ImportTab({ projectId }: { projectId: string }) {
   const [kind, setKind] = useState<ImportKind>("prompts");
   const [format, setFormat] = useState("auto");
+  const [chosen, setPublished] = useState<Published | null>(null);
+  const published = kind === "prompts" ? chosen : null;
   const [isOver, setOver] = useState(false);
   const chooser = useRef<HTMLInputElement>(null);
   const client = useQueryClient();
   const send = useMutation({
-    mutationFn: (asked: Asked) => importFile(projectId, asked.kind, asked.format, asked.file),
+    mutationFn: (asked: Asked) =>
+      importFile(projectId, asked.kind, asked.format, asked.file, asked.published),
     onSuccess: () => client.invalidateQueries({ queryKey: ["project", projectId] }),
   });
   const take = (files: FileList | null) => {
     const file = files?.[0];
     // One at a time: the result of the one before, with its rejected rows, would never be shown.
-    if (file !== undefined && !send.isPending) send.mutate({ file, kind, format });
+    if (file !== undefined && !send.isPending) send.mutate({ file, kind, format, published });
   };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
@@ -112,18 +117,22 @@ export function ImportTab({ projectId }: { projectId: string }) {
             if (!send.isPending) send.reset();
           }}
         />
-        <label className="row small muted">
-          Format
-          <select
-            className="input format"
-            value={format}
-            onChange={(event) => setFormat(event.target.value)}
-          >
-            {FORMATS.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        {kind === "prompts" ? (
+          <PublishedFields value={published} onChange={setPublished} />
+        ) : (
+          <label className="row small muted">
+            Format
+            <select
+              className="input format"
+              value={format}
+              onChange={(event) => setFormat(event.target.value)}
+            >
+              {FORMATS.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </label>
+        )}
       </div>
       <div
         className={isOver ? "card drop over" : "card drop"}
@@ -161,11 +170,13 @@ export function ImportTab({ projectId }: { projectId: string }) {
             event.target.value = "";
           }}
         />
-        <pre className="mono example">{EXAMPLES[kind]}</pre>
-        {kind === "prompts" && (
+        <pre className="mono example">
+          {published === null ? EXAMPLES[kind] : PUBLISHED_EXAMPLES[published.set]}
+        </pre>
+        {kind === "prompts" && published === null && (
           <p className="small muted">
-            <code>podium problems read</code> turns GSM8K, MATH, AIME and AMC, as they were
-            published, into such a file.
+            Files of GSM8K, MATH, AIME and AMC come in as they were published: choose the set under
+            Records.
           </p>
         )}
       </div>
