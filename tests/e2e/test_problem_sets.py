@@ -1,4 +1,6 @@
-"""Problems with known answers, made on the page Data, Import."""
+"""Problems with known answers, made on the page Data, Import, or published and brought there."""
+
+import json
 
 import pytest
 from playwright.sync_api import expect
@@ -93,3 +95,33 @@ def test_a_large_set_shows_how_far_it_is_and_can_be_cancelled(
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Cancelled. No problem was imported.")).to_be_visible()
     assert workshop.get(f"/projects/{project}/prompts")["items"] == []
+
+
+def test_a_published_set_comes_in_as_it_is(workshop: Workshop, open_page: OpenPage) -> None:
+    project = workshop.new_project("Published")
+    page = open_page(f"/projects/{project}/data/import")
+    records = page.get_by_label("Records")
+    records.select_option("gsm8k")
+    page.get_by_label("Line after each question").fill("Think first.")
+    page.get_by_role("group", name="Split").first.get_by_role("button", name="test").click()
+    rows = [{"question": "2 + 3 = ?", "answer": "#### 5"}, {"question": "4?", "answer": "none"}]
+    page.get_by_label("File to import").set_input_files(
+        {
+            "name": "test.jsonl",
+            "mimeType": "application/x-ndjson",
+            "buffer": "\n".join(map(json.dumps, rows)).encode(),
+        }
+    )
+
+    expect(page.get_by_text("1 record imported. 1 row rejected.")).to_be_visible()
+    expect(page.get_by_text("the solution has no answer after ####")).to_be_visible()
+    (prompt,) = workshop.get(f"/projects/{project}/prompts")["items"]
+    assert prompt["messages"][0]["content"] == "2 + 3 = ?\nThink first."
+    assert (prompt["reference"], prompt["metadata"]["split"]) == ("5", "test")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    # Of other kinds nothing is published.
+    kinds = page.get_by_role("group", name="Record type")
+    kinds.get_by_role("button", name="Preferences").click()
+    expect(records).to_have_count(0)
+    expect(page.get_by_label("Format")).to_have_value("auto")
