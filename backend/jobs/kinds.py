@@ -10,3 +10,5 @@ KINDS: dict[str, str] = {
 }
 # They last for minutes: one child is always left to the others.
 LONG = frozenset({"freeze_snapshot", "problem_set"})
+# One at a time, whoever asks: each holds the place of an import for as long as it has a child.
+SINGLE = frozenset({"problem_set"})

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
 
-from backend.jobs.kinds import LONG
+from backend.jobs.kinds import LONG, SINGLE
 
 MOST_CHILDREN = 3
 
@@ -45,8 +45,13 @@ class Turns:
             turn.has_come.set()
 
     def _next(self) -> Turn | None:
-        long = sum(turn.kind in LONG for turn in self._running)
-        may = [t for t in self._waiting if t.kind not in LONG or long < self._children - 1]
+        may = [turn for turn in self._waiting if self._may(turn.kind)]
         held = Counter(turn.user_id for turn in self._running)
         # The oldest of whoever has the fewest: `min` takes the first.
         return min(may, key=lambda turn: held[turn.user_id], default=None)
+
+    def _may(self, kind: str) -> bool:
+        running = [turn.kind for turn in self._running]
+        if kind in SINGLE and kind in running:
+            return False
+        return kind not in LONG or sum(one in LONG for one in running) < self._children - 1
