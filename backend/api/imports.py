@@ -62,21 +62,16 @@ async def import_file(
         Query(description="Prompts alone: the rows are records of this set as it was published."),
     ] = None,
     split: Annotated[
-        Literal["train", "test"], Query(description="Which part of the published set it is.")
-    ] = "train",
+        Literal["train", "test"] | None,
+        Query(description="Which part of the published set it is; wanted with `set`."),
+    ] = None,
     instruction: Annotated[
         str, Query(max_length=1000, description="A line after each question of a published set.")
     ] = "",
     content_type: Annotated[str, Header(max_length=200)] = "",
 ) -> ImportAnswer:
     """Import the valid records of a file and list each rejected row with the reason."""
-    if set is not None and kind != "prompts":
-        raise InvalidInput(
-            f"records of {set} are prompts, not {kind}", advice="Import them with kind=prompts."
-        )
-    published = None
-    if set is not None:
-        published = {"set": set, "split": split, "instruction": instruction}
+    published = _published(kind, set, split, instruction)
     request, folder = phases.request, folder_of(settings.data_dir)
     turns: UploadTurns = request.app.state.upload_turns
     # The turn lasts until the answer is kept, so that two requests with one Idempotency-Key come
@@ -103,6 +98,32 @@ async def import_file(
             if tally.judged_others:
                 await import_process.settle(new.id, settings)
         return answer
+
+
+def _published(
+    kind: ImportKind,
+    name: PublishedSet | None,
+    split: Literal["train", "test"] | None,
+    instruction: str,
+) -> dict[str, str] | None:
+    """What the rows are, if they are records of a published set."""
+    if name is None:
+        told = "split" if split is not None else "instruction"
+        if split is not None or instruction:
+            raise InvalidInput(
+                f"`{told}` is said of a published set alone", advice="Say which one with `set`."
+            )
+        return None
+    if kind != "prompts":
+        raise InvalidInput(
+            f"records of {name} are prompts, not {kind}", advice="Import them with kind=prompts."
+        )
+    if split is None:
+        raise InvalidInput(
+            f"which split of {name} the file is was not said",
+            advice="Send split=train or split=test.",
+        )
+    return {"set": name, "split": split, "instruction": instruction}
 
 
 async def _written(phases: Phases, complete: Callable[[SessionDep], ImportAnswer]) -> ImportAnswer:

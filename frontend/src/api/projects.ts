@@ -96,7 +96,8 @@ export type ImportKind = "prompts" | "demonstrations" | "comparisons" | "prefere
 /** Records of a set as it was published, and what its reader is told beside. */
 export interface Published {
   readonly set: "gsm8k" | "math" | "aime" | "amc";
-  readonly split: "train" | "test";
+  /** Null as long as nobody has said it; a file is not taken without. */
+  readonly split: "train" | "test" | null;
   /** A line after each question. */
   readonly instruction: string;
 }

@@ -1,6 +1,7 @@
 interface Choosing<Value extends string> {
   readonly label: string;
-  readonly value: Value;
+  /** null as long as none is chosen. */
+  readonly value: Value | null;
   readonly options: readonly (readonly [Value, string])[];
   readonly onChange: (value: Value) => void;
 }
@@ -27,7 +28,7 @@ export function Segmented<Value extends string>(props: Choosing<Value>) {
 const MOST = 4;
 
 /** A choice between words of which nobody knows how many there are. */
-export function Choice(props: Choosing<string>) {
+export function Choice(props: Choosing<string> & { readonly value: string }) {
   if (props.options.length <= MOST) return <Segmented {...props} />;
   return (
     <select

@@ -55,6 +55,30 @@ def test_a_published_file_is_imported_as_it_is(light_service: Service, content: 
 
 
 @pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"set": "gsm8k"}, "which split of gsm8k the file is was not said"),
+        ({"split": "test"}, "`split` is said of a published set alone"),
+        ({"instruction": "Think."}, "`instruction` is said of a published set alone"),
+    ],
+)
+def test_a_set_and_its_split_are_said_together(
+    light_service: Service, asked: dict[str, str], said: str
+) -> None:
+    """A test file that came in as `train` would be trained on."""
+    api: TestClient = light_service.client()
+    project = api.post("/projects", json={"name": "P"}).json()["id"]
+
+    answer = api.post(
+        f"/projects/{project}/imports",
+        params={"kind": "prompts", **asked},
+        content=as_lines(*GSM8K),
+    )
+
+    assert (answer.status_code, answer.json()["detail"]) == (422, said)
+
+
+@pytest.mark.parametrize(
     ("name", "row", "said"),
     [
         ("gsm8k", {"question": "q", "answer": "5"}, "no answer after ####"),

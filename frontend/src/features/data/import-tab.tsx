@@ -87,6 +87,8 @@ export function ImportTab({ projectId }: { projectId: string }) {
   const [format, setFormat] = useState("auto");
   const [chosen, setPublished] = useState<Published | null>(null);
   const published = kind === "prompts" ? chosen : null;
+  // A test file that came in as train would be trained on: nobody guesses.
+  const lacksSplit = published !== null && published.split === null;
   const [isOver, setOver] = useState(false);
   const chooser = useRef<HTMLInputElement>(null);
   const client = useQueryClient();
@@ -95,10 +97,11 @@ export function ImportTab({ projectId }: { projectId: string }) {
       importFile(projectId, asked.kind, asked.format, asked.file, asked.published),
     onSuccess: () => client.invalidateQueries({ queryKey: ["project", projectId] }),
   });
+  const mayTake = !send.isPending && !lacksSplit;
   const take = (files: FileList | null) => {
     const file = files?.[0];
     // One at a time: the result of the one before, with its rejected rows, would never be shown.
-    if (file !== undefined && !send.isPending) send.mutate({ file, kind, format, published });
+    if (file !== undefined && mayTake) send.mutate({ file, kind, format, published });
   };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
@@ -139,14 +142,20 @@ export function ImportTab({ projectId }: { projectId: string }) {
         onDragOver={(event) => {
           event.preventDefault();
           // The pointer says that nothing can be dropped.
-          if (send.isPending) event.dataTransfer.dropEffect = "none";
-          setOver(!send.isPending);
+          if (!mayTake) event.dataTransfer.dropEffect = "none";
+          setOver(mayTake);
         }}
         onDragLeave={() => setOver(false)}
         onDrop={onDrop}
       >
         <Icon name="file" />
-        <h2>{send.isPending ? `Reading ${send.variables.file.name}…` : "Drop a file here"}</h2>
+        <h2>
+          {send.isPending
+            ? `Reading ${send.variables.file.name}…`
+            : lacksSplit
+              ? "Choose its split first: train or test"
+              : "Drop a file here"}
+        </h2>
         <p className="muted">
           {send.isPending
             ? `${bytes(send.variables.file.size)}. The records appear when the import is complete.`
@@ -155,7 +164,7 @@ export function ImportTab({ projectId }: { projectId: string }) {
         <button
           type="button"
           className="btn"
-          disabled={send.isPending}
+          disabled={!mayTake}
           onClick={() => chooser.current?.click()}
         >
           Choose a file

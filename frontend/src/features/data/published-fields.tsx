@@ -27,9 +27,7 @@ export function PublishedFields(props: {
   const { value, onChange } = props;
   const choose = (set: string) =>
     onChange(
-      set === ""
-        ? null
-        : { split: "train", instruction: "", ...value, set: set as Published["set"] },
+      set === "" ? null : { split: null, instruction: "", ...value, set: set as Published["set"] },
     );
   return (
     <>
