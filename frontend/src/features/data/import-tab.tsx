@@ -184,8 +184,14 @@ export function ImportTab({ projectId }: { projectId: string }) {
         </pre>
         {kind === "prompts" && published === null && (
           <p className="small muted">
-            Files of GSM8K, MATH, AIME and AMC come in as they were published: choose the set under
-            Records.
+            JSONL, a JSON array or Parquet of GSM8K, MATH, AIME or AMC comes in with the fields that
+            were published: choose the set under Records.
+          </p>
+        )}
+        {published?.set === "math" && (
+          <p className="small muted">
+            JSONL, a JSON array or Parquet. A folder with one file for each problem, as MATH was
+            published: <code>podium problems read math FOLDER</code> makes a file of prompts of it.
           </p>
         )}
       </div>
