@@ -67,7 +67,7 @@ def _math(fields: Record) -> _Read:
 
 def _contest(fields: Record) -> _Read:
     answer = fields.get("answer")
-    if answer is None or answer == "":
+    if answer is None or (isinstance(answer, str) and not answer.strip()):
         answer = boxed(_text(fields, "solution"))
     if isinstance(answer, bool) or not isinstance(answer, str | int | float):
         raise WrongRecord("its `answer` is neither text nor a number")

@@ -92,6 +92,7 @@ def test_a_set_and_its_split_are_said_together(
         ("aime", {"problem": "q", "answer": True}, "neither text nor a number"),
         ("aime", {"problem": "q", "answer": [7]}, "neither text nor a number"),
         ("amc", {"question": "q"}, "no text in `solution`"),
+        ("amc", {"question": "q", "answer": " \n"}, "no text in `solution`"),
     ],
 )
 def test_a_wrong_record_is_rejected_with_its_number_and_the_others_come_in(
