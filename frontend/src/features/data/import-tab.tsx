@@ -82,6 +82,29 @@ interface Asked {
   readonly published: Published | null;
 }
 
+/** What a file may look like. */
+function Example({ kind, published }: Pick<Asked, "kind" | "published">) {
+  return (
+    <>
+      <pre className="mono example">
+        {published === null ? EXAMPLES[kind] : PUBLISHED_EXAMPLES[published.set]}
+      </pre>
+      {kind === "prompts" && published === null && (
+        <p className="small muted">
+          JSONL, a JSON array or Parquet of GSM8K, MATH, AIME or AMC comes in with the fields that
+          were published: choose the set under Records.
+        </p>
+      )}
+      {published?.set === "math" && (
+        <p className="small muted">
+          JSONL, a JSON array or Parquet. A folder with one file for each problem, as MATH was
+          published: <code>podium problems read math FOLDER</code> makes a file of prompts of it.
+        </p>
+      )}
+    </>
+  );
+}
+
 export function ImportTab({ projectId }: { projectId: string }) {
   const [kind, setKind] = useState<ImportKind>("prompts");
   const [format, setFormat] = useState("auto");
@@ -179,21 +202,7 @@ export function ImportTab({ projectId }: { projectId: string }) {
             event.target.value = "";
           }}
         />
-        <pre className="mono example">
-          {published === null ? EXAMPLES[kind] : PUBLISHED_EXAMPLES[published.set]}
-        </pre>
-        {kind === "prompts" && published === null && (
-          <p className="small muted">
-            JSONL, a JSON array or Parquet of GSM8K, MATH, AIME or AMC comes in with the fields that
-            were published: choose the set under Records.
-          </p>
-        )}
-        {published?.set === "math" && (
-          <p className="small muted">
-            JSONL, a JSON array or Parquet. A folder with one file for each problem, as MATH was
-            published: <code>podium problems read math FOLDER</code> makes a file of prompts of it.
-          </p>
-        )}
+        <Example kind={kind} published={published} />
       </div>
       {send.error !== null && <Failure error={send.error} />}
       {send.isSuccess && (
