@@ -1,15 +1,17 @@
 /** Problems with known answers: which, of which levels, how many. Their job is in the address. */
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState, type FormEvent } from "react";
 
 import { Problem } from "@/api/client";
 import { hasEnded, jobQuery, makeProblemSet } from "@/api/projects";
+import { meQuery } from "@/api/session";
 import type { ProblemSetBody } from "@/api/types";
 import { Field } from "@/components/form/field";
 import { Segmented } from "@/components/segmented";
 import { Failure, NoAnswer } from "@/components/states";
-import { useAddress } from "@/lib/address/use-address";
+import { useAddress, useToldByAddress } from "@/lib/address/use-address";
 import { randomId } from "@/lib/random-id";
+import { isText, read, remove, write } from "@/lib/storage";
 
 import { MadeSet } from "./made-set";
 import {
@@ -30,10 +32,26 @@ const SPLITS = [
   ["test", "test"],
 ] as const;
 
+/** The job, if it is one of these; how it was asked for, if it cannot be seen. */
+function useJob(projectId: string, jobId: string | null) {
+  const query = useQuery({ ...jobQuery(jobId ?? ""), enabled: jobId !== null });
+  const { data, error } = query;
+  if (jobId === null) return { job: undefined, unseen: null };
+  if (error !== null && (data === undefined || (!hasEnded(data) && isLasting(error))))
+    return { job: undefined, unseen: query };
+  // An address may hold any job.
+  const isOurs = data?.kind === "problem_set" && data.project_id === projectId;
+  return { job: isOurs ? data : undefined, unseen: null };
+}
+
 /** Starts a job; what is sent again after a lost answer stays one job. */
 function useMaking(projectId: string) {
+  const client = useQueryClient();
   const { search, set } = useAddress();
-  const jobId = search.get("made");
+  // For whoever comes back without the address: the last one that this tab has begun.
+  const key = `podium.made.${projectId}.${useQuery(meQuery).data?.id ?? ""}`;
+  const jobId = search.get("made") ?? read(sessionStorage, key, isText);
+  useToldByAddress("made", jobId);
   const sent = useRef<{ text: string; key: string } | null>(null);
   const start = useMutation({
     mutationFn: (body: ProblemSetBody) => {
@@ -41,26 +59,31 @@ function useMaking(projectId: string) {
       if (sent.current?.text !== text) sent.current = { text, key: randomId() };
       return makeProblemSet(projectId, body, sent.current.key);
     },
-    onSuccess: ({ id }) => {
+    onSuccess: (begun) => {
       sent.current = null;
-      set({ made: id });
+      // Known at once: a second click would begin another one.
+      client.setQueryData(jobQuery(begun.id).queryKey, begun);
+      write(sessionStorage, key, begun.id);
+      set({ made: begun.id });
     },
   });
-  const job = useQuery({ ...jobQuery(jobId ?? ""), enabled: jobId !== null });
-  const isGoing = jobId !== null && job.data !== undefined && !hasEnded(job.data);
+  const { job, unseen } = useJob(projectId, jobId);
   return {
     start,
     job,
-    jobId,
-    isPending: start.isPending || isGoing,
-    forget: () => set({ made: null }),
+    unseen,
+    isPending: start.isPending || (job !== undefined && !hasEnded(job)),
+    forget: () => {
+      remove(sessionStorage, key);
+      set({ made: null });
+    },
   };
 }
 
 export function ProblemSetForm({ projectId }: { projectId: string }) {
   const [typed, setTyped] = useState(PROPOSED);
   const form = useRef<HTMLFormElement>(null);
-  const { start, job, jobId, isPending, forget } = useMaking(projectId);
+  const { start, job, unseen, isPending, forget } = useMaking(projectId);
   const body = bodyOf(typed);
   const wrong = { ...refusedFields(start.error, start.variables, body), ...wrongWith(typed) };
   const onSubmit = (event: FormEvent) => {
@@ -89,21 +112,19 @@ export function ProblemSetForm({ projectId }: { projectId: string }) {
           {start.error !== null && <Failure error={start.error} />}
         </form>
       </section>
-      {jobId !== null && job.data !== undefined && (
-        <MadeSet job={job.data} projectId={projectId} onDismiss={forget} />
-      )}
-      {jobId !== null && job.data === undefined && job.error !== null && (
-        <Unseen query={job} onDismiss={forget} />
-      )}
+      {job !== undefined && <MadeSet job={job} projectId={projectId} onDismiss={forget} />}
+      {unseen !== null && <Unseen query={unseen} onDismiss={forget} />}
     </>
   );
 }
 
+/** Asking again would not help. */
+const isLasting = (error: unknown) => error instanceof Problem && !error.isPassing;
+
 /** A job that was forgotten, or is somebody else's; or the service does not answer. */
 function Unseen(props: { query: Parameters<typeof NoAnswer>[0]["query"]; onDismiss: () => void }) {
   const { error } = props.query;
-  if (error instanceof Problem && error.status === 404)
-    return <Failure error={error} onDismiss={props.onDismiss} />;
+  if (isLasting(error)) return <Failure error={error} onDismiss={props.onDismiss} />;
   return <NoAnswer query={props.query} about="How far the problems are is not known." />;
 }
 
