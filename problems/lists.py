@@ -96,7 +96,8 @@ def _shared(draw: random.Random, size: int) -> _Task:
     one = _mixed(draw, both + words[size : size + rest])
     two = _mixed(draw, both + words[size + rest : size + 2 * rest])
     text = f"Which words are in both lists? First: {', '.join(one)}. Second: {', '.join(two)}."
-    return text, tuple(both)
+    # Not in the order in which they were drawn: the same prompt would have another reference.
+    return text, tuple(word for word in one if word in both)
 
 
 def _even(draw: random.Random, size: int) -> _Task:
