@@ -100,7 +100,10 @@ def _of_level(
         return make(level, body.count, seed=body.seed, split=body.split, watch=watch), None
     except TooMany as error:
         found = make(level, error.n_found, seed=body.seed, split=body.split, watch=watch)
-        return found, str(error)
+        return found, (
+            f"only {len(found)} different problems were found for the {body.split} split; "
+            "all of them were made"
+        )
 
 
 class _Watch:
