@@ -36,8 +36,11 @@ def make(
         raise ValueError(f"level {level}; arithmetic has the levels 1 to {LEVELS[-1]}")
     expression = _EXPRESSIONS[level]
     name = f"arithmetic {seed} {level}"
-    found = distinct(expression, n_wanted, seed=name, split=split, key=_key, watch=watch)
-    return [_problem(text, value, level, split) for text, value in found]
+
+    def told(one: tuple[str, int]) -> Problem:
+        return _problem(*one, level, split)
+
+    return distinct(expression, n_wanted, seed=name, split=split, key=_key, told=told, watch=watch)
 
 
 def _key(one: tuple[str, int]) -> str:

@@ -9,9 +9,10 @@ import random
 import re
 from collections.abc import Callable, Collection
 from itertools import count
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
+P = TypeVar("P")
 Split = Literal["train", "test"]
 # Told before each draw how many were found so far; may raise, which ends the drawing.
 Watch = Callable[[int], None]
@@ -22,14 +23,14 @@ _MOST_VAIN_DRAWS = 2_000
 
 
 class TooMany(ValueError):
-    """More problems are wanted than there seem to be; `n_found` were found."""
+    """More problems are wanted than there seem to be; `found` are those that were found."""
 
-    def __init__(self, n_found: int, n_wanted: int, split: Split) -> None:
+    def __init__(self, found: list[Any], n_wanted: int, split: Split) -> None:
         super().__init__(
-            f"only {n_found} different problems were found for the {split} split, but {n_wanted} "
-            "are wanted; ask for fewer, or for a higher level"
+            f"only {len(found)} different problems were found for the {split} split, but "
+            f"{n_wanted} are wanted; ask for fewer, or for a higher level"
         )
-        self.n_found = n_found
+        self.found = found
 
 
 def unwatched(_: int) -> None:
@@ -54,11 +55,13 @@ def distinct(
     seed: str,
     split: Split,
     key: Callable[[T], str],
+    told: Callable[[T], P],
     watch: Watch = unwatched,
-) -> list[T]:
+) -> list[P]:
     """Draw `n_wanted` problems of a split, no two of one key, in the order in which they are drawn.
 
-    More of them begin with the fewer ones. Raises TooMany where no more are found.
+    `told`: the problem of what was drawn. More of them begin with the fewer ones. Raises TooMany
+    where no more are found.
     """
     found: list[T] = []
     seen: set[str] = set()
@@ -66,7 +69,7 @@ def distinct(
     for number in count():
         watch(len(found))
         if len(found) == n_wanted:
-            return found
+            return [told(one) for one in found]
         if n_vain == _MOST_VAIN_DRAWS:
             break
         one = drawn(random.Random(f"{seed} {number}"))
@@ -76,4 +79,4 @@ def distinct(
             seen.add(name)
             found.append(one)
             n_vain = 0
-    raise TooMany(len(found), n_wanted, split)
+    raise TooMany([told(one) for one in found], n_wanted, split)

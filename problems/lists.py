@@ -67,17 +67,17 @@ def _made(
     def drawn(draw: random.Random) -> _Task:
         return draw_one(draw, 1 + 2 * level)
 
-    series = f"{name} {seed} {level}"
-    found = distinct(drawn, n_wanted, seed=series, split=split, key=_key, watch=watch)
-    return [
-        Problem(
+    def told(task: _Task) -> Problem:
+        text, items = task
+        return Problem(
             prompt=f"{text} End with a line such as\nAnswer: one, two, three",
             reference=json.dumps(items),
             tags=(name, split),
             metadata={"set": name, "split": split, "level": level},
         )
-        for text, items in found
-    ]
+
+    series = f"{name} {seed} {level}"
+    return distinct(drawn, n_wanted, seed=series, split=split, key=_key, told=told, watch=watch)
 
 
 def _key(task: _Task) -> str:

@@ -39,4 +39,4 @@ def _at_most(make: Make, level: int, n: int) -> list[Problem]:
     try:
         return make(level, n)
     except TooMany as error:
-        return make(level, error.n_found)
+        return error.found

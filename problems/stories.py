@@ -35,8 +35,11 @@ def make(
         return _story(draw, level)
 
     name = f"stories {seed} {level}"
-    found = distinct(drawn, n_wanted, seed=name, split=split, key=_key, watch=watch)
-    return [_problem(text, value, level, split) for text, value in found]
+
+    def told(one: tuple[str, int]) -> Problem:
+        return _problem(*one, level, split)
+
+    return distinct(drawn, n_wanted, seed=name, split=split, key=_key, told=told, watch=watch)
 
 
 def _key(one: tuple[str, int]) -> str:

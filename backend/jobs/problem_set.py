@@ -99,9 +99,8 @@ def _of_level(
     try:
         return make(level, body.count, seed=body.seed, split=body.split, watch=watch), None
     except TooMany as error:
-        found = make(level, error.n_found, seed=body.seed, split=body.split, watch=watch)
-        return found, (
-            f"only {len(found)} different problems were found for the {body.split} split; "
+        return error.found, (
+            f"only {len(error.found)} different problems were found for the {body.split} split; "
             "all of them were made"
         )
 

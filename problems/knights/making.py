@@ -40,8 +40,11 @@ def make(
         return _puzzle(draw, n_people)
 
     name = f"knights {seed} {n_people}"
-    found = distinct(drawn, n_wanted, seed=name, split=split, key=form, watch=watch)
-    return [problem(puzzle, split) for puzzle in found]
+
+    def of_split(puzzle: Puzzle) -> Problem:
+        return problem(puzzle, split)
+
+    return distinct(drawn, n_wanted, seed=name, split=split, key=form, told=of_split, watch=watch)
 
 
 def problem(puzzle: Puzzle, split: Split) -> Problem:

@@ -234,6 +234,18 @@ def test_progress_counts_what_is_made_and_what_is_written(light_place: Place) ->
     assert len(light_place.seen()) == 120
 
 
+def test_progress_never_goes_back_where_a_level_runs_out(light_place: Place) -> None:
+    counted: list[int] = []
+    asked = order(light_place, set="arithmetic", levels=[1, 2], count=100)
+    asked.on_progress = lambda done, total: counted.append(done)
+
+    found = done(light_place, asked)
+
+    assert found.levels[0].reason is not None
+    assert counted == sorted(counted)
+    assert counted[-1] == 2 * found.accepted
+
+
 @pytest.mark.parametrize("after", [3, 150, 230])
 def test_what_is_stopped_while_it_is_made_or_written_leaves_nothing(
     light_place: Place, after: int
