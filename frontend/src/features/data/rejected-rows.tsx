@@ -1,4 +1,4 @@
-/** The rows of an import that were not taken, each with its reason. */
+/** The rejected rows of an import, each with its reason. */
 import type { ImportResult } from "@/api/types";
 import { Table } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";

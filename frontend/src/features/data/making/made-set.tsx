@@ -83,7 +83,7 @@ const COUNTS: readonly (readonly [
   ["Made", ({ made, wanted }) => (made === wanted ? "" : `${number(made)} of `) + number(wanted)],
   ["New", ({ accepted }) => number(accepted)],
   ["Already there", ({ duplicates }) => number(duplicates), ({ duplicates }) => duplicates > 0],
-  ["Not taken", ({ rejected }) => number(rejected), ({ rejected_total: n }) => n > 0],
+  ["Rejected", ({ rejected }) => number(rejected), ({ rejected_total: n }) => n > 0],
 ];
 
 function Counts(props: { made: ProblemSet; projectId: string; onDismiss: () => void }) {
@@ -102,8 +102,7 @@ function Counts(props: { made: ProblemSet; projectId: string; onDismiss: () => v
           seed {made.seed}.
           {duplicates > 0 &&
             ` ${plural(duplicates, "problem")} ${duplicates === 1 ? "was" : "were"} already in the project.`}
-          {refused > 0 &&
-            ` ${plural(refused, "problem")} ${refused === 1 ? "was" : "were"} not taken.`}
+          {refused > 0 && ` ${plural(refused, "problem")} rejected.`}
         </span>
         <Link className="btn" to={`/projects/${projectId}/data`}>
           View prompts
@@ -129,7 +128,7 @@ function Counts(props: { made: ProblemSet; projectId: string; onDismiss: () => v
           {name} {level}: <Sentence text={sentence(reason ?? "")} />
         </p>
       ))}
-      <RejectedRows result={made} numbered="Problem" rows="problems that were not taken" />
+      <RejectedRows result={made} numbered="Problem" rows="rejected problems" />
     </section>
   );
 }
