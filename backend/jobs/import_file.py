@@ -124,7 +124,7 @@ def settle_import(work: Work) -> dict[str, JSON]:
 
 def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[ImportOutcome, int]:
     """Check every row and spool the good ones as (number, record); what was rejected, how many."""
-    shape, outcome, good, place = _SHAPES[asked.kind], ImportOutcome(), 0, -1
+    outcome, good, place = ImportOutcome(), 0, -1
     with asked.path.open("rb") as file:
         for place, (number, row, problem) in enumerate(decode(file, asked.content_type)):
             if place % _ROWS_BETWEEN == 0:
@@ -136,7 +136,7 @@ def _read(work: Work, asked: ImportArguments, kept: IO[bytes]) -> tuple[ImportOu
             except InvalidInput as error:
                 outcome.reject(number, error.detail)
                 continue
-            kept.write(_spooled(shape, number, record))
+            kept.write(spooled(asked.kind, number, record))
             good += 1
     if place < 0:
         raise InvalidInput(
@@ -179,11 +179,7 @@ def _check_strict(asked: ImportArguments, outcome: ImportOutcome) -> None:
 
 def spooled(kind: ImportKind, number: int, record: AnyInput) -> bytes:
     """A record with its number as a line of what waits to be written."""
-    return _spooled(_SHAPES[kind], number, record)
-
-
-def _spooled(shape: TypeAdapter[Any], number: int, record: AnyInput) -> bytes:
-    return b"%d\t%b\n" % (number, shape.dump_json(record, exclude_defaults=True))
+    return b"%d\t%b\n" % (number, _SHAPES[kind].dump_json(record, exclude_defaults=True))
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def test_a_published_set_comes_in_as_it_is(workshop: Workshop, open_page: OpenPa
     page.get_by_label("Line after each question").fill("Think first.")
     expect(page.get_by_role("heading", name="Choose its split first")).to_be_visible()
     expect(page.get_by_role("button", name="Choose a file")).to_be_disabled()
-    page.get_by_role("group", name="Split").first.get_by_role("button", name="test").click()
+    page.get_by_role("group", name="Split of the file").get_by_role("button", name="test").click()
     rows = [{"question": "2 + 3 = ?", "answer": "#### 5"}, {"question": "4?", "answer": "none"}]
     page.get_by_label("File to import").set_input_files(
         {

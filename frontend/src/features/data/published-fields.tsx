@@ -49,7 +49,7 @@ export function PublishedFields(props: {
       {value !== null && (
         <>
           <Segmented
-            label="Split"
+            label="Split of the file"
             value={value.split}
             options={SPLITS}
             onChange={(split) => onChange({ ...value, split })}

@@ -102,6 +102,15 @@ it("is found again by whoever comes back without its address, until it is dismis
   expect(ground.textContent).not.toContain("No problem was imported.");
 });
 
+it("leads to the field that the service refuses", async () => {
+  await open(IMPORT);
+  const body = JSON.stringify({ title: "Invalid", errors: [{ path: "seed", message: "too odd" }] });
+  vi.stubGlobal("fetch", () => Promise.resolve(new Response(body, { status: 422 })));
+  await press("Make and import");
+  await until(() => expect(document.activeElement?.getAttribute("aria-invalid")).toBe("true"));
+  expect(document.activeElement?.getAttribute("inputmode")).toBe("numeric");
+});
+
 it("says when a job can no longer be seen, and lets another one begin", async () => {
   await open(`${IMPORT}?made=job_1`);
   await until(() => expect(bar()).not.toBeNull());

@@ -1,6 +1,6 @@
 /** Problems with known answers: which, of which levels, how many. Their job is in the address. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useRef, useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 
 import { Problem } from "@/api/client";
 import { hasEnded, jobQuery, makeProblemSet } from "@/api/projects";
@@ -86,10 +86,14 @@ export function ProblemSetForm({ projectId }: { projectId: string }) {
   const { start, job, unseen, isPending, forget } = useMaking(projectId);
   const body = bodyOf(typed);
   const wrong = { ...refusedFields(start.error, start.variables, body), ...wrongWith(typed) };
+  const toWrong = () => form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus();
+  // When it is drawn which fields the service refuses.
+  useEffect(() => {
+    if (start.error instanceof Problem && Object.keys(start.error.fields).length > 0) toWrong();
+  }, [start.error]);
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
-    if (Object.keys(wrongWith(typed)).length > 0)
-      form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus();
+    if (Object.keys(wrongWith(typed)).length > 0) toWrong();
     else if (!isPending) start.mutate(body);
   };
   return (
@@ -208,7 +212,7 @@ function Fields(props: { typed: Typed; wrong: Wrong; onChange: (typed: Typed) =>
       <div className="field">
         <span className="label">Split</span>
         <Segmented
-          label="Split"
+          label="Split of the problems"
           value={typed.split}
           options={SPLITS}
           onChange={(split) => onChange({ ...typed, split })}
