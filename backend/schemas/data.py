@@ -17,10 +17,12 @@ from backend.schemas.vocabulary import (
     Split,
 )
 from problems.making import MADE
+from problems.published.sets import SETS
 
 ImportKind = Literal["prompts", "demonstrations", "comparisons", "preferences", "solutions"]
 ImportFormat = Literal["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
 PublishedSet = Literal["gsm8k", "math", "aime", "amc"]
+assert set(get_args(PublishedSet)) == set(SETS)
 ExportFormat = Literal["native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from backend.schemas.data import MOST_OF_LEVEL, MOST_PROBLEMS
 from problems.making import MADE
 from tests.e2e.conftest import OpenPage
 from tests.e2e.workshop import Workshop
@@ -27,6 +28,7 @@ def test_problems_are_made_where_files_are_imported(
 
     form.get_by_label("Set").select_option("knights")
     count = form.get_by_label("Problems for each number of people")
+    expect(form).to_contain_text(f"1 to {MOST_OF_LEVEL:,}, together at most {MOST_PROBLEMS:,}.")
     count.fill("3000")
     expect(count).to_have_attribute("aria-invalid", "true")
     expect(form).to_contain_text("enter 2,857 or less")

@@ -10,6 +10,7 @@ import { Field } from "@/components/form/field";
 import { Segmented } from "@/components/segmented";
 import { Failure, NoAnswer } from "@/components/states";
 import { useAddress, useToldByAddress } from "@/lib/address/use-address";
+import { number } from "@/lib/format";
 import { randomId } from "@/lib/random-id";
 import { isText, read, remove, write } from "@/lib/storage";
 
@@ -17,6 +18,8 @@ import { MadeSet } from "./made-set";
 import {
   bodyOf,
   levelsOf,
+  MOST_OF_LEVEL,
+  MOST_TOGETHER,
   NAMES,
   ofSet,
   PROPOSED,
@@ -206,7 +209,7 @@ function Fields(props: { typed: Typed; wrong: Wrong; onChange: (typed: Typed) =>
       {whole(
         "count",
         levels === "people" ? "Problems for each number of people" : "Problems of each level",
-        "1 to 5,000, together at most 20,000.",
+        `1 to ${number(MOST_OF_LEVEL)}, together at most ${number(MOST_TOGETHER)}.`,
       )}
       {whole("seed", "Seed", "Another seed, other problems.")}
       <div className="field">

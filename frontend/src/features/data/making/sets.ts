@@ -39,8 +39,8 @@ export const SETS: Readonly<Record<SetName, Kind>> = {
 export const NAMES = Object.keys(SETS) as SetName[];
 
 /** Of each level, and together. */
-const MOST_OF_LEVEL = 5_000;
-const MOST_TOGETHER = 20_000;
+export const MOST_OF_LEVEL = 5_000;
+export const MOST_TOGETHER = 20_000;
 
 export interface Typed {
   readonly set: SetName;
