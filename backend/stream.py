@@ -71,10 +71,11 @@ class _Subscription:
 
     def offer(self, event: KeptEvent | None) -> None:
         """Queue an event, None = wake up; a full queue means reading from the store again."""
-        try:
-            self.queue.put_nowait(event)
-        except asyncio.QueueFull:
-            self.is_behind = True
+        if self.queue.full():
+            # Kept for whoever takes nothing, it would be much, and is read again anyway.
+            self.start_over()
+            self.is_behind, event = True, None
+        self.queue.put_nowait(event)
 
     def start_over(self) -> None:
         """Forget what is queued: it is read from the store next."""
@@ -171,8 +172,9 @@ class Streams:
         try:
             while not self._is_over(subscription):
                 # No await between these two lines: all that is newer is queued from now on. A run
-                # that writes all the time would never be caught up with to its end.
-                goals = {run_id: self._fanned[run_id] for run_id in at}
+                # that writes all the time would never be caught up with to its end. Up to where it
+                # was when this stream was opened the poller may be late, or failing.
+                goals = {run_id: max(self._fanned[run_id], heads[run_id]) for run_id in at}
                 subscription.start_over()
                 async for chunk in self._catch_up(subscription, at, goals):
                     yield chunk
@@ -198,9 +200,11 @@ class Streams:
         for run_id, goal in goals.items():
             is_long = False
             while at[run_id] < goal:
-                page = await self._caught_up(run_id, at, is_long=is_long)
-                if not page.body or not await subscription.may_send() or self._is_closed:
+                page = await self._caught_up(subscription, run_id, at, is_long=is_long)
+                if not page.body:
                     break
+                if not await subscription.may_send() or self._is_closed:
+                    return
                 # After it may be sent: what was not told is read again.
                 at |= page.facts["at"]
                 is_long = not page.facts["is_through"]
@@ -240,6 +244,10 @@ class Streams:
             except SQLAlchemyError as error:
                 log.warning("stream.poll_failed", extra={"error": type(error).__name__})
                 continue
+            except Exception:
+                # Without it every stream would only ping, until somebody opens another one.
+                log.exception("stream.poll_failed")
+                continue
             for event in events:
                 self._fan_out(event)
 
@@ -252,14 +260,16 @@ class Streams:
             if event.run_id in subscription.run_ids:
                 subscription.offer(event)
 
-    async def _caught_up(self, run_id: str, at: Mapping[str, int], *, is_long: bool) -> Made:
+    async def _caught_up(
+        self, subscription: _Subscription, run_id: str, at: Mapping[str, int], *, is_long: bool
+    ) -> Made:
         """The next page of a run as it goes over the wire, empty at its end, and where it is then.
 
         `is_long`: the page before did not reach the end that the run had.
         """
         read = partial(self._older, run_id, dict(at), is_long=is_long)
         async with self._catch_up_turn:
-            if self._is_closed:
+            if self._is_over(subscription):
                 return Made({"at": at, "is_through": True}, b"")
             began = time.monotonic()
             page = await anyio.to_thread.run_sync(read, limiter=self._catch_ups)

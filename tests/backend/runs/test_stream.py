@@ -475,11 +475,11 @@ def test_streams_that_wait_to_catch_up_end_with_the_server(database: Database, s
 
         await streams._catch_up_turn.acquire()
         following = [asyncio.create_task(follow()) for _ in range(3)]
-        while streams._catch_up_turn.statistics().tasks_waiting < len(following):
-            await asyncio.sleep(0.01)
-        streams.close()
-        streams._catch_up_turn.release()
         async with asyncio.timeout(PATIENCE_S):
+            while streams._catch_up_turn.statistics().tasks_waiting < len(following):
+                await asyncio.sleep(0.01)
+            streams.close()
+            streams._catch_up_turn.release()
             await asyncio.gather(*following)
         return streams.n_read
 
