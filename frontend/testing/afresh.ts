@@ -4,7 +4,7 @@
  * A process of its own for each file would load Vitest, React and jsdom again, which costs more than
  * its tests. Here each has its own globals, its own window if it asks for one, and its own copies of
  * our modules and of the libraries that keep something (`server.deps.inline` in vite.config.ts).
- * What a file has left to happen later never does.
+ * Timers and channels that a file has left never do anything; what it has drawn, it takes away.
  */
 import { afterAll, expect, vi } from "vitest";
 import { builtinEnvironments } from "vitest/runtime";
@@ -65,7 +65,7 @@ async function begin(): Promise<() => Promise<void>> {
   const isInWindow = expect.getState().environment === "window";
   const opened = isInWindow ? await builtinEnvironments.jsdom.setup(globalThis, {}) : null;
   // React keeps what was global when it was loaded: a window, and timers that nobody ends.
-  await import("react-dom");
+  await import(isInWindow ? "react-dom/client" : "react-dom");
   const endWhatWaits = noteWhatWaits();
   return async () => {
     globalThis.__vitest_leave__ = undefined;

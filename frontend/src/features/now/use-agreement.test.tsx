@@ -83,4 +83,5 @@ it("rests twenty times as long as it took, five minutes at most, and asks for th
   await pass(0.05);
   expect(answers).toHaveLength(5);
   vi.useRealTimers();
+  await act(() => page.unmount());
 });

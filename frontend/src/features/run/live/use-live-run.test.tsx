@@ -42,8 +42,9 @@ async function askedAfter(type: LiveEvent["type"], ms: number) {
   client.setQueryData(meQuery.queryKey, { id: "user_a" } as never);
   for (const key of [...KEYS, checkpointsQuery(RUN).queryKey])
     client.setQueryData(key, {} as never);
+  const page = createRoot(document.createElement("div"));
   await act(() =>
-    createRoot(document.createElement("div")).render(
+    page.render(
       <QueryClientProvider client={client}>
         <Page />
       </QueryClientProvider>,
@@ -51,6 +52,7 @@ async function askedAfter(type: LiveEvent["type"], ms: number) {
   );
   followers.at(-1)?.onEvent({ seq: 1, type, data: {}, at: "" } as unknown as LiveEvent);
   await vi.advanceTimersByTimeAsync(ms);
+  await act(() => page.unmount());
   return KEYS.map((key) => client.getQueryState(key)?.isInvalidated);
 }
 
