@@ -25,6 +25,8 @@ class Turns:
         self._children = children
         self._waiting: list[Turn] = []
         self._running: list[Turn] = []
+        # Who had the last turn of a kind that runs alone: none runs when the next is chosen.
+        self._last_single: str | None = None
 
     def enter(self, turn: Turn) -> None:
         """Wait; `turn.has_come` says when it is over."""
@@ -42,13 +44,18 @@ class Turns:
         while len(self._running) < self._children and (turn := self._next()) is not None:
             self._waiting.remove(turn)
             self._running.append(turn)
+            if turn.kind in SINGLE:
+                self._last_single = turn.user_id
             turn.has_come.set()
 
     def _next(self) -> Turn | None:
         may = [turn for turn in self._waiting if self._may(turn.kind)]
         held = Counter(turn.user_id for turn in self._running)
         # The oldest of whoever has the fewest: `min` takes the first.
-        return min(may, key=lambda turn: held[turn.user_id], default=None)
+        return min(may, key=lambda turn: (held[turn.user_id], self._came_last(turn)), default=None)
+
+    def _came_last(self, turn: Turn) -> bool:
+        return turn.kind in SINGLE and turn.user_id == self._last_single
 
     def _may(self, kind: str) -> bool:
         running = [turn.kind for turn in self._running]

@@ -1,7 +1,7 @@
 """Prompts, responses, imports, snapshots and jobs as the API speaks of them."""
 
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -57,7 +57,7 @@ class ProblemSetBody(Body):
     """Problems with known answers to make: the same problems for the same values."""
 
     set: ProblemSetName
-    levels: list[int] | None = Field(
+    levels: list[Annotated[int, Field(ge=0, le=1000)]] | None = Field(
         None,
         min_length=1,
         max_length=20,

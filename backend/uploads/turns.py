@@ -2,7 +2,8 @@
 
 Used by the import route. One file a person is here, from its first byte to its answer; while an
 upload waits for that, nothing of its body is read. Two are imported at once, each into another
-project; what waits for that is here whole, so nobody who sends slowly delays an import.
+project; what waits for that is here whole, so nobody who sends slowly delays an import. A problem
+set takes the place of an import, too, from before it is made: one at a time (`backend.jobs.turns`).
 """
 
 import math
@@ -82,7 +83,7 @@ class UploadTurns:
 
     @asynccontextmanager
     async def importing(self, project_id: str) -> AsyncIterator[None]:
-        """Import a file that is here whole into a project, as soon as others let it."""
+        """Import what is here whole, or made here, into a project, as soon as others let it."""
         await self._imports.take(project_id, math.inf)
         try:
             yield

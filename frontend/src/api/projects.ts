@@ -131,6 +131,8 @@ export const freezeSnapshot = (projectId: string, body: SnapshotBody) =>
 
 /** How far a job is, is asked so often. */
 const LOOK_MS = 700;
+/** One that waits for others, or a service that does not answer, is looked at less often. */
+const LOOK_LESS_MS = 3000;
 
 /** The same problems, asked for twice with one key, are made once. */
 export const makeProblemSet = (projectId: string, body: ProblemSetBody, idempotencyKey: string) =>
@@ -145,7 +147,8 @@ export const jobQuery = (jobId: string) =>
     queryFn: ({ signal }) => request<Job>(`/jobs/${jobId}`, { signal }),
     refetchInterval: ({ state: { data, error } }) => {
       const isGone = error instanceof Problem && !error.isPassing;
-      return isGone || (data !== undefined && hasEnded(data)) ? false : LOOK_MS;
+      if (isGone || (data !== undefined && hasEnded(data))) return false;
+      return error !== null || data?.state === "queued" ? LOOK_LESS_MS : LOOK_MS;
     },
   });
 

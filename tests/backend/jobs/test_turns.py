@@ -20,3 +20,14 @@ def test_one_problem_set_is_made_at_a_time(people: tuple[str, str]) -> None:
     assert not second.has_come.is_set()
     turns.leave(first)
     assert second.has_come.is_set()
+
+
+def test_people_take_turns_at_problem_sets() -> None:
+    turns = Turns()
+    ada, again, ben = (Turn("problem_set", person) for person in ("ada", "ada", "ben"))
+    for turn in (ada, again, ben):
+        turns.enter(turn)
+    turns.leave(ada)
+    assert (again.has_come.is_set(), ben.has_come.is_set()) == (False, True)
+    turns.leave(ben)
+    assert again.has_come.is_set()

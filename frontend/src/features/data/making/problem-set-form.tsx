@@ -71,11 +71,13 @@ function useMaking(projectId: string) {
     },
   });
   const { job, unseen } = useJob(projectId, jobId);
+  // One that cannot be seen just now may be at work.
+  const isHidden = unseen !== null && !isLasting(unseen.error);
   return {
     start,
     job,
     unseen,
-    isPending: start.isPending || (job !== undefined && !hasEnded(job)),
+    isPending: start.isPending || isHidden || (job !== undefined && !hasEnded(job)),
     forget: () => {
       remove(sessionStorage, key);
       set({ made: null });
