@@ -67,7 +67,9 @@ def _values(
 ) -> list[FactValue]:
     """Each value of a fact with the runs that had it; of lists what not all of them have."""
     lists = [one[path] for one in everything if isinstance(one.get(path), list)]
-    common = [part for part in lists[0] if all(part in one for one in lists)] if lists else []
+    # One without the list, as with no edited file, shares nothing of it.
+    is_shared = len(lists) == len(everything) > 0
+    common = [part for part in lists[0] if all(part in one for one in lists)] if is_shared else []
     found: defaultdict[str, list[str]] = defaultdict(list)
     for run, attempts in facts.items():
         for words in dict.fromkeys(_words(one[path], common) for one in attempts if path in one):

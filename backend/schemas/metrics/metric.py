@@ -103,7 +103,8 @@ class Metric(ApiAnswer):
     axis: AxisSpan | None = Field(
         None,
         description="The part of the vertical axis that its chart always shows, so that a change "
-        "that means nothing looks small. Null: of a share 0 to 1; otherwise its noise decides.",
+        "that means nothing looks small. Null: of a share that every step measures 0 to 1; of "
+        "everything else its noise decides.",
     )
     noise_of: str | None = Field(
         None,

@@ -117,7 +117,7 @@ class _Policy:
         """
         if kind != Kind.OVER_OPTIMIZED or not self.deciding.is_outside:
             return []
-        held_out = [OWN, "eval/objective"] if self._held_out_rose_since_best else []
+        held_out = [OWN] if self._held_out_rose_since_best else []
         return [self._training_reward, *held_out]
 
     @property

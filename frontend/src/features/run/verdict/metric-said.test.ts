@@ -25,7 +25,7 @@ test("no metric decides where nothing is judged, or by what a policy looks like"
 test("the best checkpoint is called best, unless its reward was exploited and another was", () => {
   const verdict = { kind: "over_optimized", judged_by: "gold/reward", best_step: 50 } as const;
   const exploited = { ...verdict, exploited: ["reward/mean", "eval/reward"] };
-  expect(bestSaid(100, exploited)).toEqual(["", "highest exploited reward"]);
+  expect(bestSaid(100, exploited)).toEqual(["", "best by an exploited reward"]);
   for (const [step, said] of [
     [50, exploited],
     [100, { ...verdict, exploited: ["reward/mean"] }],

@@ -30,5 +30,5 @@ export function bestSaid(
   verdict: (Judged & Pick<RunVerdict, "best_step">) | null,
 ): readonly [string, string] {
   const isExploited = saidOf("eval/reward", verdict) === "exploited" && step !== verdict?.best_step;
-  return isExploited ? ["", "highest exploited reward"] : ["good", "best"];
+  return isExploited ? ["", "best by an exploited reward"] : ["good", "best"];
 }
