@@ -124,7 +124,7 @@ def test_the_api_builds_what_a_request_needs_when_one_comes(tmp_path: Path) -> N
     done = processes.run([sys.executable, "-c", BUILT], processes.environment(tmp_path))
 
     # Constants are made with these.
-    used = ["Listing", "Metric", "Preset", "PresetSource", "Settings", "Span"]
+    used = ["AxisSpan", "Listing", "Metric", "Preset", "PresetSource", "Settings", "Span"]
     assert done.stdout.splitlines() == [f"schemas: {used}", "routes: []"], done.stderr
 
 

@@ -3,7 +3,7 @@ import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, expect, it, vi } from "vitest";
 
-import { Choice } from "./segmented";
+import { Choice } from "./choice";
 
 function shown(n: number) {
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
@@ -21,10 +21,16 @@ function shown(n: number) {
       />,
     ),
   );
+  unmount = () => act(() => page.unmount());
   return { ground, chosen };
 }
 
-afterEach(() => vi.unstubAllGlobals());
+let unmount = () => {};
+
+afterEach(() => {
+  unmount();
+  vi.unstubAllGlobals();
+});
 
 it("a few words are buttons side by side", () => {
   const { ground, chosen } = shown(4);
