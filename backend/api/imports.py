@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated, Literal
+from typing import Annotated
 
 import anyio
 from fastapi import Header, Query
@@ -17,7 +17,13 @@ from backend.jobs.withdrawal import withdraw
 from backend.phases import Phases
 from backend.pressure.turns import client_has_left
 from backend.routes import api_router
-from backend.schemas.data import ImportAnswer, ImportFormat, ImportKind, PublishedSet
+from backend.schemas.data import (
+    ImportAnswer,
+    ImportFormat,
+    ImportKind,
+    ProblemSplit,
+    PublishedSet,
+)
 from backend.store.data import imports
 from backend.store.data.import_rows import NewImport
 from backend.store.db import Database
@@ -62,7 +68,7 @@ async def import_file(
         Query(description="Prompts alone: the rows are records of this set as it was published."),
     ] = None,
     split: Annotated[
-        Literal["train", "test"] | None,
+        ProblemSplit | None,
         Query(description="Which part of the published set it is; wanted with `set`."),
     ] = None,
     instruction: Annotated[
@@ -103,7 +109,7 @@ async def import_file(
 def _published(
     kind: ImportKind,
     name: PublishedSet | None,
-    split: Literal["train", "test"] | None,
+    split: ProblemSplit | None,
     instruction: str,
 ) -> dict[str, str] | None:
     """What the rows are, if they are records of a published set."""

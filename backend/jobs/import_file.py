@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 from pydantic import BaseModel, TypeAdapter
 from sqlalchemy.exc import SQLAlchemyError
@@ -34,7 +34,7 @@ from backend.jobs.withdrawal import DeadImports, settle, withdraw
 from backend.jobs.work import JSON, Work
 from backend.machine.wall_clock import now
 from backend.plural import plural
-from backend.schemas.data import ImportFormat, ImportKind, PublishedSet
+from backend.schemas.data import ImportFormat, ImportKind, ProblemSplit, PublishedSet
 from backend.store.data import imports
 from backend.store.data.import_rows import IMPORT_OUTCOME, ImportOutcome, NewImport
 from backend.uploads.rows import decode, numbered, prepare
@@ -63,7 +63,7 @@ class Published(BaseModel):
     """Which published set the rows are of, and what its readers are told beside."""
 
     set: PublishedSet
-    split: Literal["train", "test"]
+    split: ProblemSplit
     instruction: str
 
 

@@ -8,7 +8,6 @@ import asyncio
 import json
 import logging
 import resource
-import select
 from collections import deque
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -19,6 +18,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from backend.machine.unread import has_unread
 from backend.ops.admission import MOST_CONNECTIONS, Admission, Kind
 from backend.pressure.permissions import NoLongerPermitted
 from backend.pressure.turns import client_has_left
@@ -202,9 +202,7 @@ def _has_unread(transport: asyncio.Transport) -> bool:
     own = transport.get_extra_info("socket")
     if own is None or own.fileno() < 0:
         return False
-    ready = select.poll()
-    ready.register(own.fileno(), select.POLLIN)
-    return bool(ready.poll(0))
+    return has_unread(own)
 
 
 class Guarded(HttpToolsProtocol):

@@ -7,13 +7,13 @@ answer first waits a while for a process that starts.
 """
 
 import logging
-import select
 import socket
 import threading
 import time
 
 from backend.errors import Unavailable, error_of
 from backend.machine.child_process import ChildProcess
+from backend.machine.unread import has_unread
 from backend.reading import wire
 from backend.reading.calls import Call, Made
 from backend.store.db import Database, service_errors
@@ -105,7 +105,7 @@ class Reader:
         if self._process is None:
             return None
         connection = self._process.socket
-        if not self._is_ready and _has_said_something(connection):
+        if not self._is_ready and has_unread(connection):
             try:
                 wire.receive(connection)
             except EOFError:
@@ -137,13 +137,6 @@ class Reader:
         self._process = None
         self._is_ready = False
         return code
-
-
-def _has_said_something(connection: socket.socket) -> bool:
-    # `select` knows no file descriptor above 1,023, and each client has one.
-    ready = select.poll()
-    ready.register(connection, select.POLLIN)
-    return bool(ready.poll(0))
 
 
 def made(database: Database, reader: Reader | None, call: Call, *, is_large: bool = True) -> Made:

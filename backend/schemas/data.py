@@ -16,12 +16,14 @@ from backend.schemas.vocabulary import (
     SnapshotKind,
     Split,
 )
+from problems import drawing
 from problems.making import MADE
 from problems.published.sets import SETS
 
 ImportKind = Literal["prompts", "demonstrations", "comparisons", "preferences", "solutions"]
 ImportFormat = Literal["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
 PublishedSet = Literal["gsm8k", "math", "aime", "amc"]
+ProblemSplit = drawing.Split
 assert set(get_args(PublishedSet)) == set(SETS)
 ExportFormat = Literal["native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"]
 
@@ -72,7 +74,7 @@ class ProblemSetBody(Body):
         "different problems gives all that are found.",
     )
     seed: int = Field(0, ge=0, le=LARGEST)
-    split: Literal["train", "test"] = Field(
+    split: ProblemSplit = Field(
         "train", description="No problem of one split is in the other, whatever the seeds."
     )
 
@@ -126,7 +128,7 @@ class ProblemSetAnswer(ImportAnswer):
 
     set: ProblemSetName
     seed: int
-    split: Literal["train", "test"]
+    split: ProblemSplit
     levels: list[MadeLevel]
 
 
