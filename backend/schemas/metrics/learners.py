@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from backend.schemas.metrics.metric import EVALUATED, Group, Metric
+from backend.schemas.metrics.metric import EVALUATED, AxisSpan, Group, Metric
 from backend.schemas.vocabulary import Method
 
 HELDOUT_PROMPTS = Metric(
@@ -124,6 +124,7 @@ REWARD_MODEL = (
         healthy="Below .05 with a few hundred pairs; if the model is too certain, train fewer "
         "epochs.",
         direction="lower",
+        axis=AxisSpan(low=0, high=0.1),
         is_key=True,
         is_evaluation=True,
     ),
@@ -135,6 +136,7 @@ REWARD_MODEL = (
         "subtracted from both.",
         healthy="Near that of the judgments; 0 is not a goal if people prefer longer answers.",
         direction="none",
+        axis=AxisSpan(low=-1, high=1),
         is_key=True,
         is_evaluation=True,
     ),

@@ -48,8 +48,19 @@ describe("how much noise spans", () => {
     expect(noiseSpan([0, 0.8, 0.9, 0.91, 0.93, 0.92, 0.94, 0.95, 0.95])).toBeLessThan(0.4);
   });
 
+  it("is of few values as large a part of the greatest as asked", () => {
+    expect(noiseSpan([1, -8, 1], 0.5)).toBe(4);
+    expect(
+      noiseSpan(
+        Array.from({ length: 8 }, (_, i) => i),
+        0.5,
+      ),
+    ).toBeLessThan(1);
+  });
+
   it("is nothing of few values, and of one that stays", () => {
     expect(noiseSpan([1, 2, 1])).toBe(0);
+    expect(noiseSpan([3, 3, 3], 0.5)).toBe(0);
     expect(noiseSpan(Array.from({ length: 20 }, () => 3))).toBe(0);
   });
 });

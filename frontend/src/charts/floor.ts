@@ -38,18 +38,22 @@ const FEWEST = 8;
 /** The median distance of a value from the line between its neighbours, twice, of unit noise. */
 const MEDIAN_OF_UNIT = 0.6745 * Math.sqrt(6);
 
-/** How much an axis spans at least so that the noise of these values looks like noise. */
-export function noiseSpan(column: Column): number {
+/**
+ * How much an axis spans at least so that the noise of these values looks like noise. `ofFew`: which
+ * part of the greatest value it spans where there are too few to tell; 0 = what they span.
+ */
+export function noiseSpan(column: Column, ofFew = 0): number {
   const values = column.filter((value) => value !== null);
-  if (values.length < FEWEST) return 0;
   let [least, most] = [Infinity, -Infinity];
   for (const value of values) [least, most] = [Math.min(least, value), Math.max(most, value)];
-  if (least === most) return 0;
+  if (!(least < most)) return 0;
+  const greatest = Math.max(Math.abs(least), Math.abs(most));
+  if (values.length < FEWEST) return ofFew * greatest;
   // From second differences (Gasser et al. 1986), so that a course is no noise, nor a single jump.
   const distances = values
     .slice(2)
     .map((value, i) => Math.abs(value - 2 * (values[i + 1] ?? value) + (values[i] ?? value)))
     .sort((a, b) => a - b);
   const deviation = (distances[Math.floor(distances.length / 2)] ?? 0) / MEDIAN_OF_UNIT;
-  return Math.max(DEVIATIONS * deviation, PART * Math.max(Math.abs(least), Math.abs(most)));
+  return Math.max(DEVIATIONS * deviation, PART * greatest);
 }

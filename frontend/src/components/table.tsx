@@ -1,5 +1,5 @@
 /** A list as a table: a frame that scrolls by itself, headings, a row per item; or what to do first. */
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 
 /** A heading; "num" sets its column of numbers to the right. */
 export type Column = string | readonly [string, "num"];
@@ -9,21 +9,35 @@ export function Table<Item>(props: {
   items: readonly Item[];
   /** Shown instead of a table without rows. */
   empty?: ReactNode;
+  /** How many rows are shown before somebody asks for all. */
+  first?: number;
   /** The row of an item, with a key. */
   children: (item: Item) => ReactNode;
 }) {
-  if (props.items.length === 0 && props.empty !== undefined) return props.empty;
+  const [isWhole, setWhole] = useState(false);
+  const { items, first = items.length } = props;
+  if (items.length === 0 && props.empty !== undefined) return props.empty;
+  const shown = isWhole ? items : items.slice(0, first);
   return (
-    <div className="table-wrap" tabIndex={0}>
-      <table className="table">
-        {props.columns.length > 0 && (
-          <thead>
-            <tr>{props.columns.map(heading)}</tr>
-          </thead>
-        )}
-        <tbody>{props.items.map(props.children)}</tbody>
-      </table>
-    </div>
+    <>
+      <div className="table-wrap" tabIndex={0}>
+        <table className="table">
+          {props.columns.length > 0 && (
+            <thead>
+              <tr>{props.columns.map(heading)}</tr>
+            </thead>
+          )}
+          <tbody>{shown.map(props.children)}</tbody>
+        </table>
+      </div>
+      {shown.length < items.length && (
+        <div className="all-rows">
+          <button type="button" className="btn" onClick={() => setWhole(true)}>
+            Show all {items.length.toLocaleString("en-US")}
+          </button>
+        </div>
+      )}
+    </>
   );
 }
 

@@ -11,6 +11,7 @@ import {
   ordinal,
   percent,
   rangeEnds,
+  rangeText,
   sentence,
   signed,
   summaryLine,
@@ -87,6 +88,15 @@ describe("format", () => {
     expect(rangeEnds({ low: 0.1, high: 2.791 })).toEqual(["0.10", "2.79"]);
     expect(rangeEnds({ low: -0.319, high: 0.00126 })).toEqual(["−0.319", "0.001"]);
     expect(rangeEnds({ low: 20, high: 100 })).toEqual(["20", "100"]);
+  });
+  it("tells a range without zeros that say nothing", () => {
+    expect(rangeText({ low: 0, high: 0.05 })).toBe("0 to 0.05");
+    expect(rangeText({ low: 0.5, high: 1 })).toBe("0.5 to 1.0");
+    expect(rangeText({ low: 0.1, high: 2.791 })).toBe("0.10 to 2.79");
+    expect(rangeText({ low: 11.2, high: 32 })).toBe("11.2 to 32.0");
+    expect(rangeText({ low: 0, high: 3 })).toBe("0 to 3");
+    expect(rangeText({ low: -0.2, high: 0 })).toBe("−0.2 to 0.0");
+    expect(rangeText({ low: 99.999999, high: 120 })).toBe("100 to 120");
   });
   it("tells durations in two units at most", () => {
     expect(duration(75)).toBe("1 min 15 s");

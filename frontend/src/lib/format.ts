@@ -54,6 +54,15 @@ export const rangeEnds = ({ low, high }: Span): readonly [string, string] =>
     ? [number(low), number(high)]
     : endsOf(low, high);
 
+/** A range that somebody has set, or computed, in words: "0 to 0.05", "0.10 to 2.79". */
+export function rangeText(span: Span): string {
+  let [low, high] = rangeEnds(span);
+  while (/\.\d*0$/.test(low) && /\.\d*0$/.test(high)) {
+    [low, high] = [low, high].map((end) => end.slice(0, -1).replace(/\.$/, "")) as [string, string];
+  }
+  return `${span.low === 0 ? "0" : low} to ${high}`;
+}
+
 function endsOf(low: number, high: number): readonly [string, string] {
   const greatest = Math.max(Math.abs(low), Math.abs(high));
   if (greatest < 1e-4 || greatest >= 1e6) return [number(low), number(high)];

@@ -85,6 +85,14 @@ describe("what the axis of a chart shows at least", () => {
     expect(partOf(drawn(flat, null))).toBeLessThan(0.5);
   });
 
+  it("keeps a few evaluations without an interval within a fifth of their value nearly flat", () => {
+    const evaluation = { is_evaluation: true };
+    expect(partOf(drawn([5.49, 5.54], evaluation))).toBeLessThan(0.02);
+    expect(partOf(drawn([0.02, 1.64], evaluation))).toBe(1);
+    expect(partOf(drawn([0.341, 0.352], { ...evaluation, unit: "share" }))).toBeCloseTo(0.011);
+    expect(partOf(drawn([5.49, 5.54], {}))).toBe(1);
+  });
+
   it("is what the registry says", () => {
     const small = Array.from({ length: 11 }, (_, i) => 0.00005 * i);
     const kl = { axis: { low: 0, high: 1 }, is_evaluation: true };

@@ -12,6 +12,8 @@ import { at, valuesOf, type Drawn } from "./columns";
  * an axis. What is nearer looks as flat as it is.
  */
 const INTERVALS = 4;
+/** Of the greatest of a few evaluations of which nobody knows how noisy they are. */
+const PART_OF_FEW = 0.5;
 const NONE: Floor = { includes: null, span: 0 };
 const NO_ENDS = { low: null, high: null };
 
@@ -31,14 +33,25 @@ export function floorOf(drawn: Drawn, zoom: Zoom, config: Run["config"] = {}): F
   if (zoom !== null) return null;
   const { metric, isEvaluation } = drawn.explained;
   const isShare = metric?.unit === SHARE;
-  const includes =
-    axisOf(drawn.explained, config) ?? (isShare && !isEvaluation ? { low: 0, high: 1 } : null);
+  const width = noiseWidth(drawn);
+  const whole = isShare && !(isEvaluation && width > 0) ? { low: 0, high: 1 } : null;
+  const includes = axisOf(drawn.explained, config) ?? whole;
   if (includes !== null) return { includes, span: 0 };
-  // Where the registry names other intervals, its own are no noise.
-  const { low, high } = metric?.noise_of == null ? drawn : (drawn.noise ?? NO_ENDS);
-  const width = low === null || high === null ? 0 : widthOf(low, high);
-  const span = width > 0 ? INTERVALS * width : noiseSpan(valuesOf(drawn));
+  const span = width > 0 ? INTERVALS * width : unknownSpan(drawn);
   return { ...NONE, span, ...(isShare && { most: 1 }) };
+}
+
+/** How wide its intervals are; 0 = it has none. */
+function noiseWidth(drawn: Drawn): number {
+  // Where the registry names other intervals, its own are no noise.
+  const { low, high } = drawn.explained.metric?.noise_of == null ? drawn : (drawn.noise ?? NO_ENDS);
+  return low === null || high === null ? 0 : widthOf(low, high);
+}
+
+/** How much the axis of what has no interval spans at least. */
+function unknownSpan(drawn: Drawn): number {
+  const { metric, isEvaluation } = drawn.explained;
+  return noiseSpan(valuesOf(drawn), isEvaluation && metric?.noise_of == null ? PART_OF_FEW : 0);
 }
 
 /** The width of the interval in the middle, from the narrowest to the widest. */

@@ -14,7 +14,6 @@ import { number, shortId } from "@/lib/format";
 const FIRST = 10;
 
 export function Disputes({ projectId, found }: { projectId: string; found: Agreement }) {
-  const [isWhole, setWhole] = useState(false);
   const { disputes } = found;
   if (disputes.length === 0) return null;
   return (
@@ -30,17 +29,11 @@ export function Disputes({ projectId, found }: { projectId: string; found: Agree
           ["Contradicted pairs", "num"],
           ["Agreement", "num"],
         ]}
-        items={isWhole ? disputes : disputes.slice(0, FIRST)}
+        items={disputes}
+        first={FIRST}
       >
         {(one) => <DisputeRows key={one.comparison_id} projectId={projectId} dispute={one} />}
       </Table>
-      {!isWhole && disputes.length > FIRST && (
-        <div className="more-disputes">
-          <button type="button" className="btn" onClick={() => setWhole(true)}>
-            Show all {disputes.length}
-          </button>
-        </div>
-      )}
     </section>
   );
 }

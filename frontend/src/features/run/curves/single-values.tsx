@@ -7,6 +7,9 @@ import { Table, type Column } from "@/components/table";
 import type { View } from "@/features/run/view";
 import { number, rangeEnds } from "@/lib/format";
 
+/** How many are shown before somebody asks for all. */
+const FIRST = 24;
+
 function intervalText({ low, high }: Drawn): string {
   const [from, to] = [low?.last[0] ?? null, high?.last[0] ?? null];
   return from === null || to === null ? "" : rangeEnds({ low: from, high: to }).join(" to ");
@@ -48,7 +51,7 @@ export function SingleValues({ values, view }: { values: readonly Drawn[]; view:
     <section className="single-values">
       <h2>Single values</h2>
       <div className="card">
-        <Table columns={columns} items={values}>
+        <Table columns={columns} items={values} first={FIRST}>
           {(drawn) => <Row key={drawn.explained.name} drawn={drawn} view={view} />}
         </Table>
       </div>

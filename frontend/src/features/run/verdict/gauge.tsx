@@ -1,7 +1,7 @@
 /** One number with its interval on a scale that shows where it is healthy. */
 import type { Gauge } from "@/api/types";
 import { Sentence } from "@/components/text/sentence";
-import { between, number, rangeEnds } from "@/lib/format";
+import { between, number, rangeEnds, rangeText } from "@/lib/format";
 
 /** Where a value stands on a scale, in percent; nothing leaves the scale. */
 export function placeOn(scale: { low: number; high: number }, value: number): number {
@@ -27,7 +27,7 @@ function Scale({ gauge }: { gauge: Gauge }) {
       </div>
       <div className="ends">
         {healthy != null ? (
-          <span>healthy {rangeEnds(healthy).join(" to ")}</span>
+          <span>healthy {rangeText(healthy)}</span>
         ) : (
           scale.high > scale.low && (
             // What the picture alone is measured by.
@@ -47,7 +47,7 @@ function said({ healthy, interval }: Gauge): string {
   const marks = [
     "The line is the value",
     interval != null && "grey its 95 % interval",
-    healthy != null && `green the healthy range, ${rangeEnds(healthy).join(" to ")}`,
+    healthy != null && `green the healthy range, ${rangeText(healthy)}`,
   ];
   return `${marks.filter((one) => one !== false).join("; ")}.`;
 }
