@@ -80,7 +80,7 @@ UNWRITTEN_HERE = {
     # Written where vllm samples: `test_vllm`.
     Method.POLICY_GRADIENT: {"importance/mean", "importance/cut_fraction"},
     # They need an answer to count and a reward model to choose: `test_measures`.
-    Method.EVALUATE: {"eval/maj@{k}", "eval/bon@{k}"},
+    Method.EVALUATE: {"eval/maj@{k}", "eval/bon@{k}", "eval/bon_reward@{k}"},
     # In these rankings no longer response wins: `test_reward_model`.
     Method.REWARD_MODEL: {"eval/accuracy_longer"},
 }

@@ -553,4 +553,5 @@ def test_majorities_count_answers_and_a_reward_model_chooses(
     groups = [kept[i : i + 3] for i in range(0, len(kept), 3)]
     best = [max(group, key=lambda one: float(one["scores"]["judge"])) for group in groups]
     assert found["eval/bon@3"] == pytest.approx(fmean(one["passed"] for one in best))
+    assert found["eval/bon_reward@3"] == pytest.approx(fmean(one["reward"] for one in best))
     assert 0 <= found["eval/maj@3"] <= found["eval/pass@3"]

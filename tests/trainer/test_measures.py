@@ -90,6 +90,7 @@ def test_two_prompts_worked_by_hand() -> None:
         "eval/pass@2": 0.5,
         "eval/maj@2": 0.5,
         "eval/bon@2": 0.5,
+        "eval/bon_reward@2": 0.5,
         "eval/length": 4.5,
         "eval/length_right": 3.0,
         "eval/length_wrong": 6.0,
@@ -118,6 +119,28 @@ def test_without_an_answer_or_a_reward_model_nobody_votes() -> None:
     found = measures([row("p", True), row("p", False), row("q", True), row("q", False)])
     assert found["eval/pass@2"] == 1.0
     assert not [name for name in found if "maj" in name or "bon" in name]
+
+
+def test_the_reward_of_the_best_needs_nothing_that_says_what_is_correct() -> None:
+    """The model prefers what has 5 of p; of q what has 4, or of the two that tie any with half."""
+    rewards = {"p": [2.0, 5.0, 1.0], "q": [4.0, 8.0, 3.0]}
+    preferred = {"p": [1.0, 9.0, 0.0], "q": [7.0, 7.0, 2.0]}
+    rows = [
+        row(prompt, reward=reward, raw=reward, preferred=liked)
+        for prompt, values in rewards.items()
+        for reward, liked in zip(values, preferred[prompt], strict=True)
+    ]
+    found = measures(rows)
+    # Of two of p: 5, 5 or 2; of two of q: 4 or 8, 4, 8. Of all three: 5; 4 or 8.
+    assert found["eval/bon_reward@2"] == pytest.approx((12 / 3 + 18 / 3) / 2)
+    assert found["eval/bon_reward@3"] == pytest.approx((5 + 6) / 2)
+    assert "eval/bon@2" not in found
+
+    rows[-1] = row("q", reward=math.nan, raw=math.nan, preferred=-math.inf)
+    found = measures(rows)
+    assert found["eval/bon_reward@2"] == pytest.approx((12 / 3 + 6) / 2)
+    assert found["eval/bon_reward@3"] == pytest.approx(5)
+    assert not [name for name in measures([row("p"), row("p")]) if "bon" in name]
 
 
 def test_a_breakdown_is_the_same_measures_of_each_part() -> None:

@@ -18,7 +18,7 @@ from backend.domain.verdict.words import as_set
 from backend.schemas.vocabulary import Method
 
 _MEASURE = re.compile(
-    r"(?:pass|maj|bon)@[1-9][0-9]*|reward|length|score_per_token|gain|pass_gain|coverage|"
+    r"(?:pass|maj|bon|bon_reward)@[1-9][0-9]*|reward|length|score_per_token|gain|pass_gain|coverage|"
     r"truncated_fraction|length_right|length_wrong|distinct|distinct_2|win_rate|win_rate_lc"
 )
 # What is measured of texts, all of which are read, whatever their split.

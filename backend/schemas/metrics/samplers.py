@@ -170,6 +170,15 @@ CORRECTNESS = (
         direction="higher",
     ),
     _evaluated(
+        "eval/bon_reward@{k}",
+        "Reward of the best of {k}",
+        "For k from 2 on: mean reward of the response that the reward model scores highest among "
+        f"k; needs a {_LEARNED} term.",
+        "Rises with k; a reward that is the reward model's own score always does, whatever the "
+        "responses are worth: let another term measure that.",
+        direction="higher",
+    ),
+    _evaluated(
         "eval/score_per_token",
         "Score per token",
         "Responses that passed per token of all responses.",

@@ -69,6 +69,7 @@ def measures(rows: Sequence[Row], prefix: str = "eval/") -> dict[str, float]:
         **mean_with_interval("length", [float(row.n_tokens) for row in rows], prompts),
         **rate_with_interval("truncated_fraction", [float(row.is_cut) for row in rows], prompts),
         **_distinctness(rows),
+        **_best_reward(rows),
     }
     if all(row.passed is not None for row in rows):
         values |= _correctness(rows)
@@ -178,6 +179,27 @@ def _at_k(groups: Mapping[str, Sequence[Row]], k: int) -> dict[str, float]:
             for rows, right in zip(groups.values(), passed, strict=True)
         ]
         values |= rate_with_interval(f"bon@{k}", best, prompts)
+    return values
+
+
+def _best_reward(rows: Sequence[Row]) -> dict[str, float]:
+    """The reward of the response that the reward model prefers of k, whatever is correct.
+
+    Of the responses that have a reward: a prompt with fewer than k of them is left out at that k.
+    """
+    if any(row.preferred is None for row in rows):
+        return {}
+    values: dict[str, float] = {}
+    groups = _by_prompt(rows)
+    scored = {key: [row for row in own if math.isfinite(row.reward)] for key, own in groups.items()}
+    for k in ks_of(min(map(len, groups.values())))[1:]:
+        best = {
+            key: best_of_k([row.preferred or 0.0 for row in own], [row.reward for row in own], k)
+            for key, own in scored.items()
+            if len(own) >= k
+        }
+        most = rows[0].most
+        values |= score_with_interval(f"bon_reward@{k}", list(best.values()), list(best), most=most)
     return values
 
 

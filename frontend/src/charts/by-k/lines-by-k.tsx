@@ -1,11 +1,11 @@
-/** Shares by the number of responses, with their 95 % intervals: a line for each measure. */
+/** Measures by the number of responses, with their 95 % intervals: a line for each measure. */
 import "./lines-by-k.css";
 
 import { between, number } from "@/lib/format";
 import { useWidth } from "@/lib/use-width";
 
 import { labelsOf, niceTicks } from "../ticks";
-import { asideOf, ksOf, labelledOf, placeOf, topOf, type AtK, type LineByK } from "./places";
+import { asideOf, ksOf, labelledOf, placeOf, rangeOf, type AtK, type LineByK } from "./places";
 
 const PAD = { left: 52, right: 24, top: 12, bottom: 40 };
 const ROOM_AT_THE_LEFT = 16;
@@ -25,12 +25,13 @@ interface LinesByKProps {
 export function LinesByK({ lines, label, height }: LinesByKProps) {
   const [ref, width] = useWidth();
   const ks = ksOf(lines);
-  const top = topOf(lines);
+  const [bottom, top] = rangeOf(lines);
   const left = PAD.left + ROOM_AT_THE_LEFT;
   const inner = width - left - PAD.right;
   const place = placeOf(ks, inner);
-  const Y = (value: number) => PAD.top + ((height - PAD.top - PAD.bottom) * (top - value)) / top;
-  const ticks = niceTicks(0, top);
+  const Y = (value: number) =>
+    PAD.top + ((height - PAD.top - PAD.bottom) * (top - value)) / (top - bottom);
+  const ticks = niceTicks(bottom, top);
   const tickLabels = labelsOf(ticks);
   const told = lines.flatMap((line) => line.points.map((point) => wordsOf(line, point)));
   return (

@@ -1,10 +1,10 @@
-/** Shares by the number of responses as parts of a picture; pure. */
+/** Measures by the number of responses as parts of a picture; pure. */
 import type uPlot from "uplot";
 
 import { verticalScale } from "../export/scale";
 import type { Picture } from "../export/svg";
 import type { Line } from "../kept-plot";
-import { asideOf, ksOf, labelledOf, placeOf, topOf, type AtK, type LineByK } from "./places";
+import { asideOf, ksOf, labelledOf, placeOf, rangeOf, type AtK, type LineByK } from "./places";
 
 type Drawn = Pick<
   Picture,
@@ -52,7 +52,7 @@ export function pictureOfLinesByK(measures: readonly LineByK[]): Drawn {
         ticks: labelledOf(ks, WIDTH_PX).map((k) => ({ at: place(k), text: String(k) })),
       },
     },
-    up: verticalScale([0, topOf(measures)], false),
+    up: verticalScale(rangeOf(measures), false),
     legend: measures.map(({ name, colour }, i) => ({
       ...{ label: name, colour, isDashed: styles[i]?.isDashed === true },
       ...(styles[i]?.isDotted === true && { isDotted: true }),

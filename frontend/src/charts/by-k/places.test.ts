@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { Span } from "@/lib/format";
 
-import { asideOf, ksOf, labelledOf, placeOf, topOf } from "./places";
+import { asideOf, ksOf, labelledOf, placeOf, rangeOf } from "./places";
 
 const line = (ks: readonly number[], interval: Span | null = null) => ({
   name: "a",
@@ -20,9 +20,10 @@ test("k of any line are there once, in their order", () => {
   expect(ksOf([line([1, 16, 4]), line([2, 16])])).toEqual([1, 2, 4, 16]);
 });
 
-test("the scale reaches to the greatest end of an interval", () => {
-  expect(topOf([line([1]), line([2], { low: 0.4, high: 0.7 })])).toBe(0.7);
-  expect(topOf([])).toBe(1);
+test("the scale has 0 and reaches to the ends of all intervals", () => {
+  expect(rangeOf([line([1]), line([2], { low: 0.4, high: 0.7 })])).toEqual([0, 0.7]);
+  expect(rangeOf([line([1], { low: -0.25, high: 0.75 })])).toEqual([-0.25, 0.75]);
+  expect(rangeOf([])).toEqual([0, 1]);
 });
 
 test("lines stand beside each other, around their k", () => {

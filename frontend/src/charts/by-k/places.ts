@@ -22,12 +22,13 @@ const LABEL_PX = 26;
 export const ksOf = (lines: readonly LineByK[]): readonly number[] =>
   [...new Set(lines.flatMap(({ points }) => points.map(({ k }) => k)))].sort((a, b) => a - b);
 
-/** From 0 to the greatest end of an interval. */
-export function topOf(lines: readonly LineByK[]): number {
+/** From the least to the greatest end of an interval, with 0: little is gained where it looks so. */
+export function rangeOf(lines: readonly LineByK[]): readonly [number, number] {
   const ends = lines.flatMap(({ points }) =>
-    points.map(({ value, interval }) => interval?.high ?? value),
+    points.flatMap(({ value, interval }) => [interval?.low ?? value, interval?.high ?? value]),
   );
-  return Math.max(0, ...ends) || 1;
+  const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
+  return low === high ? [0, 1] : [low, high];
 }
 
 /** How far from the left a k stands on this width. */

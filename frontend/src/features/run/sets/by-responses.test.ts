@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { csvRows, linesByK, setsByK, tokensAt } from "./by-responses";
+import { csvRows, linesByK, setsByK, tokensAt, unitByK } from "./by-responses";
 
 const set = (label: string, values: Readonly<Record<string, number>>) => ({
   name: label,
@@ -34,6 +34,27 @@ test("measures at k are lines, k in the order of numbers", () => {
 test("a set with one response to each prompt has no lines", () => {
   const sets = [set("one", { "pass@1": 0.5 }), set("two", { "pass@1": 0.5, "pass@2": 0.6 })];
   expect(setsByK(sets).map(({ label }) => label)).toEqual(["two"]);
+});
+
+test("where nothing says what is correct, the reward of the best of k is a line from one on", () => {
+  const measured = set("a", { reward: 1.5, "bon_reward@4": 2.5, "bon_reward@2": 2 });
+  const [line, ...others] = linesByK(measured);
+  expect([line?.name, line?.points.map(({ k, value }) => [k, value])]).toEqual([
+    "reward of the best of k",
+    [
+      [1, 1.5],
+      [2, 2],
+      [4, 2.5],
+    ],
+  ]);
+  expect([others, unitByK(measured)]).toEqual([[], "reward"]);
+  const correct = set("a", { reward: 1, "pass@1": 0.5, "pass@2": 0.6, "bon_reward@2": 2 });
+  expect(linesByK(correct).map(({ name }) => name)).toEqual(["pass@k"]);
+  expect(unitByK(correct)).toBe("share of the prompts");
+});
+
+test("a set with one response to each prompt has no reward of the best", () => {
+  expect(linesByK(set("one", { reward: 1.5, "pass@1": 0.5 }))).toEqual([]);
 });
 
 test("each measure has a line at each k in a file, with what it costs", () => {

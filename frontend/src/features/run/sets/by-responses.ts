@@ -4,15 +4,27 @@ import { COLOURS } from "@/charts/colours";
 import type { AtK, LineByK } from "@/charts/by-k/places";
 import type { Cell } from "@/lib/files/csv";
 
+interface Family {
+  readonly measure: string;
+  readonly name: string;
+  readonly colour: string;
+  /** The measure of a single response, where its name does not say k. */
+  readonly ofOne?: string;
+}
+
 /** Each keeps its colour where another is not there. */
-const FAMILIES = [
+const SHARES: readonly Family[] = [
   { measure: "pass", name: "pass@k", colour: COLOURS[0] },
   { measure: "maj", name: "maj@k", colour: COLOURS[1] },
   { measure: "bon", name: "best of k", colour: COLOURS[2] },
-] as const;
+];
+const REWARDS: readonly Family[] = [
+  { measure: "bon_reward", name: "reward of the best of k", colour: COLOURS[2], ofOne: "reward" },
+];
 
-function pointsOf(set: MeasuredSet, family: string): readonly AtK[] {
+function pointsOf(set: MeasuredSet, { measure: family, ofOne }: Family): readonly AtK[] {
   const found = set.measures.flatMap(({ measure, value, interval }): AtK[] => {
+    if (measure === ofOne) return [{ k: 1, value, interval }];
     const [name, k] = measure.split("@");
     if (name !== family || k === undefined) return [];
     return [{ k: Number(k), value, interval }];
@@ -21,14 +33,26 @@ function pointsOf(set: MeasuredSet, family: string): readonly AtK[] {
 }
 
 /** A line for each measure that the set has at several k or, beside such a one, at a single k. */
-export function linesByK(set: MeasuredSet): readonly LineByK[] {
-  const lines = FAMILIES.map(({ measure, name, colour }) => ({
-    name,
-    colour,
-    points: pointsOf(set, measure),
-  })).filter(({ points }) => points.length > 0);
+function linesOf(set: MeasuredSet, families: readonly Family[]): readonly LineByK[] {
+  const lines = families
+    .map((family) => ({
+      name: family.name,
+      colour: family.colour,
+      points: pointsOf(set, family),
+    }))
+    .filter(({ points }) => points.length > 0);
   return lines.some(({ points }) => points.length > 1) ? lines : [];
 }
+
+/** Of a set of which nothing says what is correct, what the reward finds. */
+export function linesByK(set: MeasuredSet): readonly LineByK[] {
+  const shares = linesOf(set, SHARES);
+  return shares.length > 0 ? shares : linesOf(set, REWARDS);
+}
+
+/** What the vertical axis of `linesByK` has. */
+export const unitByK = (set: MeasuredSet): string =>
+  linesOf(set, SHARES).length > 0 ? "share of the prompts" : "reward";
 
 /** Sets of which more than one number of responses was measured. */
 export const setsByK = (sets: readonly MeasuredSet[]): readonly MeasuredSet[] =>

@@ -1,4 +1,4 @@
-/** What more responses to a prompt bring: pass@k, maj@k and best of k, drawn or as a table. */
+/** What more responses to a prompt bring, by their number k: drawn or as a table. */
 import { useState } from "react";
 
 import type { MeasuredSet, Run } from "@/api/types";
@@ -10,7 +10,7 @@ import { Table, type Column } from "@/components/table";
 import { partsOfRun } from "@/lib/files/file-name";
 import { intervalText, number } from "@/lib/format";
 
-import { csvRows, linesByK, setsByK, tokensAt } from "./by-responses";
+import { csvRows, linesByK, setsByK, tokensAt, unitByK } from "./by-responses";
 
 const HEIGHT = 240;
 
@@ -52,7 +52,7 @@ export function Responses({ run, sets }: { run: Run; sets: readonly MeasuredSet[
           of={[...partsOfRun(run), set.label, "by responses"]}
           figure={() => ({
             ...pictureOfLinesByK(lines),
-            ...{ title: `${names} on ${set.label}`, yLabel: "share of the prompts" },
+            ...{ title: `${names} on ${set.label}`, yLabel: unitByK(set) },
             run: `${run.name}; 95 % intervals by prompt`,
           })}
           rows={() => csvRows(set)}
