@@ -11,10 +11,11 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -33,6 +34,8 @@ from backend.store.runs.events import KeptEvent
 
 log = logging.getLogger("podium.stream")
 
+_Read = TypeVar("_Read")
+
 POLL_S = 0.2
 RETRY_MS = 1000
 PAGE = 500
@@ -40,11 +43,22 @@ PAGE = 500
 # Python computes in one thread at a time, and twenty browsers that come back at once read a lot.
 REST = 2
 QUEUE_LENGTH = 2000
+# So many runs are read at once for all streams: each may have written much since the last time.
+RUNS_AT_ONCE = 10
 # The page that tells so few events is out before a process that reads them could be there. A page
 # ends at `points.MOST_TOLD` values: of what it does not tell, the process tells.
 FEW = 100
 # For a browser's script, which hears no comments.
 _HEARD_PING = b"event: ping\ndata: {}\n\n"
+
+
+class _Told(NamedTuple):
+    """An event as it goes over the wire, but for its id, which depends on the stream."""
+
+    run_id: str
+    seq: int
+    name: str
+    data: str
 
 
 @dataclass(eq=False)
@@ -53,9 +67,7 @@ class _Subscription:
     permission: Permission | None
     ends_at: float
     ping: bytes = PING
-    queue: asyncio.Queue[KeptEvent | None] = field(
-        default_factory=lambda: asyncio.Queue(QUEUE_LENGTH)
-    )
+    queue: asyncio.Queue[_Told | None] = field(default_factory=lambda: asyncio.Queue(QUEUE_LENGTH))
     is_behind: bool = False
 
     @property
@@ -69,7 +81,7 @@ class _Subscription:
         is_permitted = self.permission is None or await self.permission.holds()
         return is_permitted and not self.is_over
 
-    def offer(self, event: KeptEvent | None) -> None:
+    def offer(self, event: _Told | None) -> None:
         """Queue an event, None = wake up; a full queue means reading from the store again."""
         if self.queue.full():
             # Kept for whoever takes nothing, it would be much, and is read again anyway.
@@ -83,7 +95,7 @@ class _Subscription:
         while not self.queue.empty():
             self.queue.get_nowait()
 
-    async def take(self, timeout_s: float) -> list[KeptEvent | None]:
+    async def take(self, timeout_s: float) -> list[_Told | None]:
         """What is queued, waiting for the first; empty after the timeout."""
         try:
             taken = [await asyncio.wait_for(self.queue.get(), timeout_s)]
@@ -176,10 +188,13 @@ class Streams:
                 # was when this stream was opened the poller may be late, or failing.
                 goals = {run_id: max(self._fanned[run_id], heads[run_id]) for run_id in at}
                 subscription.start_over()
-                async for chunk in self._catch_up(subscription, at, goals):
-                    yield chunk
-                async for chunk in self._live(subscription, at):
-                    yield chunk
+                for chunks in (
+                    self._catch_up(subscription, at, goals),
+                    self._live(subscription, at),
+                ):
+                    async with aclosing(chunks):
+                        async for chunk in chunks:
+                            yield chunk
         finally:
             self._leave(subscription)
 
@@ -196,11 +211,20 @@ class Streams:
 
     async def _catch_up(
         self, subscription: _Subscription, at: dict[str, int], goals: Mapping[str, int]
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         for run_id, goal in goals.items():
             is_long = False
             while at[run_id] < goal:
-                page = await self._caught_up(subscription, run_id, at, is_long=is_long)
+                reading = asyncio.ensure_future(
+                    self._caught_up(subscription, run_id, at, is_long=is_long)
+                )
+                try:
+                    # Its turn may be far away, and whoever hears nothing takes it for dead.
+                    while not (await asyncio.wait([reading], timeout=PING_S))[0]:
+                        yield subscription.ping
+                finally:
+                    reading.cancel()
+                page = reading.result()
                 if not page.body:
                     break
                 if not await subscription.may_send() or self._is_closed:
@@ -210,7 +234,9 @@ class Streams:
                 is_long = not page.facts["is_through"]
                 yield page.body
 
-    async def _live(self, subscription: _Subscription, at: dict[str, int]) -> AsyncIterator[bytes]:
+    async def _live(
+        self, subscription: _Subscription, at: dict[str, int]
+    ) -> AsyncGenerator[bytes, None]:
         while True:
             taken = await subscription.take(PING_S)
             if self._is_over(subscription) or subscription.is_behind:
@@ -239,19 +265,26 @@ class Streams:
             if not self._fanned:
                 continue
             try:
-                read = partial(self._newer, dict(self._fanned))
-                events = await anyio.to_thread.run_sync(read, limiter=self._poll_thread)
+                await self._tell_newer()
             except SQLAlchemyError as error:
                 log.warning("stream.poll_failed", extra={"error": type(error).__name__})
                 continue
             except Exception:
                 # Without it every stream would only ping, until somebody opens another one.
                 log.exception("stream.poll_failed")
-                continue
-            for event in events:
+
+    async def _tell_newer(self) -> None:
+        behind = await self._in_poll_thread(partial(self._behind, dict(self._fanned)))
+        run_ids = list(behind)
+        for first in range(0, len(run_ids), RUNS_AT_ONCE):
+            some = {run_id: behind[run_id] for run_id in run_ids[first : first + RUNS_AT_ONCE]}
+            for event in await self._in_poll_thread(partial(self._newer, some)):
                 self._fan_out(event)
 
-    def _fan_out(self, event: KeptEvent) -> None:
+    async def _in_poll_thread(self, read: Callable[[], _Read]) -> _Read:
+        return await anyio.to_thread.run_sync(read, limiter=self._poll_thread)
+
+    def _fan_out(self, event: _Told) -> None:
         # The run may have been left, or joined anew, while the poller was reading.
         if event.seq <= self._fanned.get(event.run_id, event.seq):
             return
@@ -287,17 +320,21 @@ class Streams:
         is_through = page.facts["at"][run_id] >= head
         return Made({**page.facts, "is_through": is_through}, page.body)
 
-    def _newer(self, fanned: Mapping[str, int]) -> list[KeptEvent]:
+    def _behind(self, fanned: Mapping[str, int]) -> dict[str, int]:
+        """The runs that have written since, with where each was."""
         with self._database.read() as session:
             heads = run_events.heads(session, fanned)
-            behind = {run: fanned[run] for run, seq in heads.items() if seq > fanned[run]}
-            return points.told_after(session, behind, limit=PAGE)
+        return {run_id: fanned[run_id] for run_id, seq in heads.items() if seq > fanned[run_id]}
+
+    def _newer(self, behind: Mapping[str, int]) -> list[_Told]:
+        with self._database.read() as session:
+            return list(map(_told, points.told_after(session, behind, limit=PAGE)))
 
 
 def _page(session: Session, _: Caller | None, asked: Mapping[str, Any]) -> Made:
     """The next events of a run as they go over the wire, and where its stream then is."""
     at, run_id = dict(asked["at"]), asked["run_id"]
-    page = points.told_after(session, {run_id: at[run_id]}, limit=PAGE)
+    page = list(map(_told, points.told_after(session, {run_id: at[run_id]}, limit=PAGE)))
     return Made(body=_encoded(page, at), facts={"at": at})
 
 
@@ -317,7 +354,7 @@ def _begin(
     return at, [{"run": run_id, "seq": heads[run_id]} for run_id in beyond]
 
 
-def _is_gapless(events: Sequence[KeptEvent], at: Mapping[str, int]) -> bool:
+def _is_gapless(events: Sequence[_Told], at: Mapping[str, int]) -> bool:
     expected = dict(at)
     for event in events:
         if event.seq != expected[event.run_id] + 1:
@@ -326,14 +363,19 @@ def _is_gapless(events: Sequence[KeptEvent], at: Mapping[str, int]) -> bool:
     return True
 
 
-def _encoded(events: Sequence[KeptEvent], at: dict[str, int]) -> bytes:
-    """Encode these events for the wire; move `at` to their numbers."""
+def _told(event: KeptEvent) -> _Told:
+    """Encode an event: once, however many streams tell it, and in no loop of the server."""
+    stamp = event.created_at.isoformat()
+    data = {"run": event.run_id, "seq": event.seq, "at": stamp, **event.data}
+    return _Told(event.run_id, event.seq, event.type, _json(data))
+
+
+def _encoded(events: Sequence[_Told], at: dict[str, int]) -> bytes:
+    """These events for the wire; move `at` to their numbers."""
     parts = []
     for event in events:
         at[event.run_id] = event.seq
-        stamp = event.created_at.isoformat()
-        data = {"run": event.run_id, "seq": event.seq, "at": stamp, **event.data}
-        parts.append(f"event: {event.type}\nid: {id_of(at)}\ndata: {_json(data)}\n\n")
+        parts.append(f"event: {event.name}\nid: {id_of(at)}\ndata: {event.data}\n\n")
     return "".join(parts).encode()
 
 
@@ -348,13 +390,13 @@ def _json(data: Mapping[str, Any]) -> str:
 
 def id_of(at: Mapping[str, int]) -> str:
     """The opaque id of a position in several runs; short, whatever the runs are called."""
-    order = sorted(at)
+    order = tuple(sorted(at))
     return ".".join([_fingerprint(order), *(f"{at[run_id]:x}" for run_id in order)])
 
 
 def positions_of(last_id: str, heads: Mapping[str, int]) -> dict[str, int] | None:
     """The position an id stands for, None if it is of other runs or beyond what the store has."""
-    order = sorted(heads)
+    order = tuple(sorted(heads))
     fingerprint, *numbers = last_id.split(".")
     if fingerprint != _fingerprint(order) or len(numbers) != len(order):
         return None
@@ -365,5 +407,6 @@ def positions_of(last_id: str, heads: Mapping[str, int]) -> dict[str, int] | Non
     return at if all(0 <= at[run_id] <= heads[run_id] for run_id in order) else None
 
 
-def _fingerprint(order: Sequence[str]) -> str:
+@lru_cache(256)
+def _fingerprint(order: tuple[str, ...]) -> str:
     return hashlib.sha256(",".join(order).encode()).hexdigest()[:8]

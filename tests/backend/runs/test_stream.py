@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 from sqlalchemy import delete
+from sqlalchemy.orm import Session
 
 from backend import stream
 from backend.api.stream import MOST_STREAMS
 from backend.domain.operations import OPERATIONS, Of
-from backend.pressure.open_streams import PING_S
+from backend.pressure.open_streams import PING, PING_S
 from backend.pressure.permissions import FRESH_S
 from backend.reading.calls import Made
 from backend.schemas.run_directory.events import MetricLine
@@ -25,6 +26,7 @@ from backend.store.db import MOST_CONNECTIONS, Database
 from backend.store.metrics import points
 from backend.store.runs import events as run_events
 from backend.store.runs import runs
+from backend.store.runs.events import KeptEvent
 from backend.store.runs.runs import NewRun
 from backend.store.tables.people import Membership
 from backend.stream import Streams
@@ -484,3 +486,65 @@ def test_streams_that_wait_to_catch_up_end_with_the_server(database: Database, s
         return streams.n_read
 
     assert in_a_loop(end()) == 0
+
+
+def test_a_stream_that_waits_for_its_turn_to_catch_up_is_heard(
+    database: Database, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy closes what says nothing for a minute."""
+    run_id = a_run(database, seed)
+    monkeypatch.setattr(stream, "PING_S", 0.02)
+
+    async def read() -> list[bytes]:
+        streams = Streams(database)
+        chunks = streams.follow(heads(database, run_id))
+        await streams._catch_up_turn.acquire()
+        async with asyncio.timeout(PATIENCE_S):
+            told = [await anext(chunks) for _ in range(3)]
+            streams._catch_up_turn.release()
+            while (chunk := await anext(chunks)) == PING:
+                pass
+        await chunks.aclose()
+        streams.close()
+        return [*told[1:], chunk]
+
+    *pings, caught_up = in_a_loop(read())
+    assert pings == [PING, PING]
+    assert caught_up.count(b"event: state") == 1
+
+
+def test_what_many_runs_write_at_once_is_read_some_runs_at_a_time(
+    database: Database, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_ids = [a_run(database, seed) for _ in range(5)]
+    monkeypatch.setattr(stream, "RUNS_AT_ONCE", 2)
+    asked: list[int] = []
+    told_after = points.told_after
+
+    def watched(session: Session, seqs: Mapping[str, int], *, limit: int) -> list[KeptEvent]:
+        asked.append(len(seqs))
+        return told_after(session, seqs, limit=limit)
+
+    monkeypatch.setattr(points, "told_after", watched)
+
+    async def read() -> bytes:
+        streams = Streams(database)
+        chunks = streams.follow(heads(database, *run_ids), from_now=True)
+        text = await anext(chunks)
+        following = asyncio.ensure_future(anext(chunks))
+        await asyncio.sleep(0)
+        with database.write() as session:
+            for run_id in run_ids:
+                line = MetricLine(step=0, time=0.0, values={"loss": 1.0})
+                points.append(session, run_id, 1, [line], at=AT)
+        async with asyncio.timeout(PATIENCE_S):
+            text += await following
+            while text.count(b"event: metric") < len(run_ids):
+                text += await anext(chunks)
+        await chunks.aclose()
+        streams.close()
+        return text
+
+    text = in_a_loop(read()).decode()
+    assert all(text.count(f'"run": "{run_id}"') == 1 for run_id in run_ids)
+    assert sorted(asked) == [1, 2, 2]
