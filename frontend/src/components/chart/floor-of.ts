@@ -1,8 +1,9 @@
 /** How much the vertical axis of a metric's chart shows at least; pure. */
 import type { Run } from "@/api/types";
 import { noiseSpan, type Floor } from "@/charts/floor";
-import type { Curve, Zoom } from "@/charts/live-curves";
-import { SHARE } from "@/components/metrics/explained";
+import type { Zoom } from "@/charts/live-curves";
+import type { Column } from "@/charts/smoothing";
+import { SHARE, type Explained } from "@/components/metrics/explained";
 import type { Span } from "@/lib/format";
 
 import { at, valuesOf, type Drawn } from "./columns";
@@ -17,11 +18,13 @@ const PART_OF_FEW = 0.5;
 const NONE: Floor = { includes: null, span: 0 };
 const NO_ENDS = { low: null, high: null };
 
+type Config = Run["config"];
+
 /** What `kl.max` limits. */
 const LIMITED: ReadonlySet<string> = new Set(["kl/exact", "kl/response"]);
 
 /** What the registry says, or as much of it as shows where a smaller limit of the KL is crossed. */
-function axisOf({ metric, name }: Drawn["explained"], config: Run["config"]): Span | null {
+function axisOf({ metric, name }: Explained, config: Config): Span | null {
   const axis = metric?.axis ?? null;
   const limit = (config["kl"] as { max?: unknown } | undefined)?.max;
   if (axis === null || typeof limit !== "number" || !LIMITED.has(name)) return axis;
@@ -29,15 +32,25 @@ function axisOf({ metric, name }: Drawn["explained"], config: Run["config"]): Sp
 }
 
 /** Null of a part that the reader has zoomed into: it is fitted to its values. */
-export function floorOf(drawn: Drawn, zoom: Zoom, config: Run["config"] = {}): Floor | null {
+export function floorOf(drawn: Drawn, zoom: Zoom, config: Config = {}): Floor | null {
   if (zoom !== null) return null;
-  const { metric, isEvaluation } = drawn.explained;
+  return floorWith(drawn.explained, noiseWidth(drawn), valuesOf(drawn), config);
+}
+
+/** Of values whose intervals are so wide; 0 = they have none. */
+export function floorWith(
+  explained: Explained,
+  width: number,
+  values: Column,
+  config: Config,
+): Floor {
+  const { metric, isEvaluation } = explained;
   const isShare = metric?.unit === SHARE;
-  const width = noiseWidth(drawn);
   const whole = isShare && !(isEvaluation && width > 0) ? { low: 0, high: 1 } : null;
-  const includes = axisOf(drawn.explained, config) ?? whole;
+  const includes = axisOf(explained, config) ?? whole;
   if (includes !== null) return { includes, span: 0 };
-  const span = width > 0 ? INTERVALS * width : unknownSpan(drawn);
+  const ofFew = isEvaluation && metric?.noise_of == null ? PART_OF_FEW : 0;
+  const span = width > 0 ? INTERVALS * width : noiseSpan(values, ofFew);
   return { ...NONE, span, ...(isShare && { most: 1 }) };
 }
 
@@ -45,19 +58,12 @@ export function floorOf(drawn: Drawn, zoom: Zoom, config: Run["config"] = {}): F
 function noiseWidth(drawn: Drawn): number {
   // Where the registry names other intervals, its own are no noise.
   const { low, high } = drawn.explained.metric?.noise_of == null ? drawn : (drawn.noise ?? NO_ENDS);
-  return low === null || high === null ? 0 : widthOf(low, high);
-}
-
-/** How much the axis of what has no interval spans at least. */
-function unknownSpan(drawn: Drawn): number {
-  const { metric, isEvaluation } = drawn.explained;
-  return noiseSpan(valuesOf(drawn), isEvaluation && metric?.noise_of == null ? PART_OF_FEW : 0);
+  return low === null || high === null ? 0 : middleWidth(low.last, at(low.x, high));
 }
 
 /** The width of the interval in the middle, from the narrowest to the widest. */
-function widthOf(low: Curve, high: Curve): number {
-  const highs = at(low.x, high);
-  const widths = low.last
+export function middleWidth(lows: Column, highs: Column): number {
+  const widths = lows
     .flatMap((end, i) => {
       const other = highs[i] ?? null;
       return end === null || other === null ? [] : [other - end];

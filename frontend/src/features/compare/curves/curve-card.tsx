@@ -5,6 +5,7 @@ import { useMemo, useState } from "react";
 import type { GroupCurve } from "@/api/seed-groups";
 import type { Run, SeedGroups } from "@/api/types";
 import { placeText } from "@/charts/axes";
+import type { Floor } from "@/charts/floor";
 import type { Axis } from "@/charts/live-curves";
 import { Plot } from "@/charts/plot";
 import { ChartMenu } from "@/components/chart/chart-menu";
@@ -24,6 +25,7 @@ import { useTheme } from "@/lib/theme";
 
 import { drawn, type RunCurve, type Together } from "./columns";
 import { CurveTable } from "./curve-table";
+import { floorOfAll } from "./floor";
 import { legendOf, nNanIn, readingAt } from "./reading";
 import { nameOf, pictureOf, saveValues } from "./save-curves";
 import { useCurves } from "./use-curves";
@@ -58,7 +60,11 @@ export function CurveCard({ explained, ends, answer, runs, refetchMs }: CurveCar
   );
   const groups = curves?.groups ?? noGroups;
   const shown = useMemo(() => drawn(groups, seen, colourOf, axis), [groups, seen, axis]);
-  const chart = { explained, answer, runs, axis, zoom, groups, shown: seen };
+  const chart = useMemo(
+    () => ({ explained, answer, runs, axis, zoom, groups, shown: seen }),
+    [explained, answer, runs, axis, zoom, groups, seen],
+  );
+  const floor = useMemo(() => floorOfAll(chart), [chart]);
   return (
     <section className="card chart" aria-label={name}>
       <div className="row">
@@ -101,6 +107,7 @@ export function CurveCard({ explained, ends, answer, runs, refetchMs }: CurveCar
           runs={seen}
           nameOf={(run) => runs.get(run)?.name ?? run}
           shown={shown}
+          floor={floor}
           label={labelOf(title, axis, answer)}
         />
       )}
@@ -138,7 +145,12 @@ interface Read {
   readonly nameOf: (run: string) => string;
 }
 
-function Chart({ shown, label, ...read }: Read & { shown: Together; label: string }) {
+function Chart({
+  shown,
+  floor,
+  label,
+  ...read
+}: Read & { shown: Together; floor: Floor | null; label: string }) {
   const { axis, zoom, zoomTo } = useView();
   const theme = useTheme();
   const [place, setPlace] = useState<number | null>(null);
@@ -157,6 +169,7 @@ function Chart({ shown, label, ...read }: Read & { shown: Together; label: strin
         marks={shown.marks}
         height={HEIGHT}
         isLog={false}
+        floor={floor}
         axis={axis}
         syncKey={`compare-${axis}`}
         range={zoom}

@@ -17,6 +17,7 @@ import { saveCsv } from "@/lib/files/download";
 import { plural } from "@/lib/format";
 
 import { drawn, hasMean, type RunCurve } from "./columns";
+import { floorOfAll } from "./floor";
 import { fullSize, shownAs } from "./reading";
 
 export interface Chart {
@@ -65,6 +66,7 @@ export function pictureOf(chart: Chart): Picture {
     isLog: false,
     ...drawn(groups, shown, colourOf, axis),
     range: zoom,
+    floor: floorOfAll(chart),
     legend: legendOf(chart),
     colour: lightColours(),
   };

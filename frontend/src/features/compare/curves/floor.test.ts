@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+
+import type { GroupCurve } from "@/api/seed-groups";
+import type { Metric, Run, SeedGroups } from "@/api/types";
+import { widened } from "@/charts/floor";
+import type { Curve } from "@/charts/live-curves";
+import type { Explained } from "@/components/metrics/explained";
+
+import type { RunCurve } from "./columns";
+import { floorOfAll } from "./floor";
+import type { Chart } from "./save-curves";
+
+const explained = (name: string, metric: Partial<Metric> = {}): Explained => ({
+  ...{ name, title: name, group: "Evaluation", order: 0, isEvaluation: true },
+  metric: { name, unit: "", ...metric } as Metric,
+});
+
+const mean = (group: number, values: readonly number[], half: number): GroupCurve => ({
+  ...{ group, name: "", is_iqm: false, x: values.map((_, step) => step), n_nan: [] },
+  ...{ n: values.map(() => 3), value: values },
+  low: values.map((value) => value - half),
+  high: values.map((value) => value + half),
+});
+
+const curve = (values: readonly number[]): Curve => {
+  const [x, column] = [values.map((_, step) => step), [...values]];
+  return {
+    ...{ x, min: column, max: column, mean: column, last: column },
+    ...{ n: x.map(() => 1), nNan: x.map(() => 0), part: null },
+    ends: { n: x.length, first: column[0] ?? null, newest: column.at(-1) ?? null },
+  };
+};
+
+const alone = (group: number, values: readonly number[], half: number | null): RunCurve => ({
+  ...{ run: `r${group}`, group, explained: explained("m"), curve: curve(values) },
+  low: half === null ? null : curve(values.map((value) => value - half)),
+  high: half === null ? null : curve(values.map((value) => value + half)),
+});
+
+const chart = (more: Partial<Chart>): Chart => ({
+  explained: explained("m"),
+  answer: { groups: [{ runs: ["r0"] }, { runs: ["r1"] }] } as unknown as SeedGroups,
+  runs: new Map([["r0", { config: { kl: { max: 0.1 } } } as unknown as Run]]),
+  ...{ axis: "step", zoom: null, groups: [], shown: [] },
+  ...more,
+});
+
+/** How much of the height of the axis lies between these values. */
+const partOf = (least: number, most: number, of: Chart): number => {
+  const [low, high] = widened(least, most, floorOfAll(of));
+  return (most - least) / (high - low);
+};
+
+describe("what the axis of compared curves shows at least", () => {
+  it("keeps means within their intervals nearly flat, and apart what is clear of them", () => {
+    const near = [mean(0, [5, 5.02], 0.1), mean(1, [5, 4.98], 0.1)];
+    expect(partOf(4.98, 5.02, chart({ groups: near }))).toBeLessThan(0.06);
+    const clear = [mean(0, [5, 6], 0.1), mean(1, [5, 5.02], 0.1)];
+    expect(partOf(5, 6, chart({ groups: clear }))).toBe(1);
+  });
+
+  it("goes by the group or run that is most certain", () => {
+    const groups = [mean(0, [5, 5.2], 0.02), mean(1, [5, 5.1], 2)];
+    expect(partOf(5, 5.2, chart({ groups }))).toBe(1);
+    const shown = [alone(1, [5, 5.2], 0.02)];
+    expect(partOf(5, 5.2, chart({ groups: [mean(0, [5, 5.1], 2)], shown }))).toBe(1);
+  });
+
+  it("is that of its page for a run alone", () => {
+    expect(partOf(5, 5.05, chart({ shown: [alone(0, [5, 5.05], 0.1)] }))).toBeCloseTo(0.05 / 0.8);
+    expect(partOf(5, 5.05, chart({ shown: [alone(0, [5, 5.05], null)] }))).toBeLessThan(0.02);
+  });
+
+  it("is what the registry says, as far as the smallest limit", () => {
+    const kl = explained("kl/exact", { axis: { low: 0, high: 1 } });
+    const groups = [mean(1, [0, 0.01], 0.001), mean(0, [0, 0.01], 0.001)];
+    expect(floorOfAll(chart({ explained: kl, groups }))?.includes).toEqual({ low: 0, high: 0.2 });
+  });
+
+  it("is nothing of a part that somebody zoomed into, nor of nothing", () => {
+    expect(floorOfAll(chart({ groups: [mean(0, [5, 5.02], 0.1)], zoom: [0, 1] }))).toBeNull();
+    expect(floorOfAll(chart({}))).toBeNull();
+  });
+});
