@@ -17,6 +17,7 @@ from backend.domain.verdict.words import (
     difference,
     output_sentence,
     percent,
+    share_and_interval,
     shown,
     with_span,
 )
@@ -273,8 +274,8 @@ def _ranks(
     if interval is None:
         return _undecided(held_out, "eval/accuracy", found, gauges)
     last, best = found[-1], max(found, key=lambda one: one.value)
-    share = f"{percent(last.value)} of the held-out {held_out.counted}"
-    around = f"95 % interval {percent(interval.low)} to {percent(interval.high)}."
+    right, around = share_and_interval(last.value, interval)
+    share, around = f"{right} of the held-out {held_out.counted}", f"{around}."
     rose = divergence.training_rose(evidence)
     level: Level
     kind, level, sentence = Kind.ABOVE_CHANCE, "good", f"The model is right on {share}."

@@ -10,7 +10,12 @@ from backend.domain.verdict.evidence import Estimate, Evidence
 from backend.domain.verdict.measured import SHARES, Judged, gauge, not_measured, not_scored
 from backend.domain.verdict.proxy import learned
 from backend.domain.verdict.rule import Rule
-from backend.domain.verdict.words import percent, unscored_sentence, with_interval
+from backend.domain.verdict.words import (
+    percent,
+    share_and_interval,
+    unscored_sentence,
+    with_interval,
+)
 from backend.schemas.metrics.verdicts import Gauge, Level, RunVerdict, Span
 from backend.schemas.references import known_by
 from backend.schemas.rewards import RESERVED_ENDS
@@ -151,11 +156,10 @@ def _closed(where: str) -> str:
 
 def _share(won: Estimate) -> str:
     # Not "it wins": 53 % may be 9 % won and 88 % tied.
-    share = f"{percent(won.value)}, a tie counting half"
-    span = won.interval
-    if span is None:
-        return share
-    return f"{share}, 95 % interval {percent(span.low)} to {percent(span.high)}"
+    if won.interval is None:
+        return f"{percent(won.value)}, a tie counting half"
+    share, around = share_and_interval(won.value, won.interval)
+    return f"{share}, a tie counting half, {around}"
 
 
 def generate(evidence: Evidence) -> RunVerdict:

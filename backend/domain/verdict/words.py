@@ -3,6 +3,7 @@
 import math
 
 from backend.domain.verdict.evidence import Change, Estimate
+from backend.schemas.metrics.verdicts import Span
 from backend.schemas.vocabulary import HELDOUT_FRACTION
 
 # Digits that tell a number from 1, or two numbers from each other; more is noise.
@@ -14,6 +15,7 @@ _GREATEST = 1e6
 _LEAST = 1e-4
 # Of an interval, in units of its last decimal.
 _LEAST_WIDTH = 3
+_MOST_DECIMALS = 2
 # What to do where nothing was held out, in the words of the dialog that freezes a snapshot.
 HOLD_OUT = f"Set {HELDOUT_FRACTION} above 0 when you freeze the snapshot"
 # What to do where a run was evaluated too seldom to show a course.
@@ -67,12 +69,32 @@ def _with_digits(value: float, digits: int) -> str:
     return f"−{text[1:]}" if text.startswith("-") else text
 
 
-def percent(share: float) -> str:
+def percent(share: float, decimals: int = 0) -> str:
     """A share in percent: 0.314 is 31 %; 0 % and 100 % are exact, 0.003 is under 1 %."""
-    text = f"{100 * share:.0f} %"
-    if text == "0 %" and share > 0:
-        return "under 1 %"
-    return "over 99 %" if text == "100 %" and share < 1 else text
+    least = 10**-decimals
+    if share <= 0 or share >= 1:
+        return f"{100 * share:.0f} %"
+    text = f"{100 * share:.{decimals}f} %"
+    if text == f"{0:.{decimals}f} %":
+        return f"under {least:g} %"
+    return f"over {100 - least:g} %" if text == f"{100:.{decimals}f} %" else text
+
+
+def percents(*shares: float) -> list[str]:
+    """Shares that stand side by side, such as one and the ends of its interval.
+
+    With as many decimals, up to two, as show how far apart they are.
+    """
+    width = 100 * (max(shares) - min(shares))
+    of_width = math.ceil(math.log10(_LEAST_WIDTH / width)) if width > 0 else 0
+    decimals = min(max(0, of_width), _MOST_DECIMALS)
+    return [percent(share, decimals) for share in shares]
+
+
+def share_and_interval(share: float, interval: Span) -> tuple[str, str]:
+    """A share in percent, and its interval in words: 95 % interval 70 % to 90 %."""
+    text, low, high = percents(share, interval.low, interval.high)
+    return text, f"95 % interval {low} to {high}"
 
 
 def with_span(share: Estimate) -> str:
@@ -80,8 +102,9 @@ def with_span(share: Estimate) -> str:
     span = share.interval
     if span is None:
         return percent(share.value)
-    low, high = (percent(end).removesuffix(" %") for end in (span.low, span.high))
-    return f"{percent(share.value)} [{low}, {high}]"
+    text, *ends = percents(share.value, span.low, span.high)
+    low, high = (end.removesuffix(" %") for end in ends)
+    return f"{text} [{low}, {high}]"
 
 
 def alike(*values: float) -> list[str]:

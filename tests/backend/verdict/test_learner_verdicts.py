@@ -7,7 +7,7 @@ import pytest
 from backend.domain.verdict import divergence
 from backend.domain.verdict.evidence import Estimate, Evidence, Point, Sides
 from backend.domain.verdict.judging import RULES, judge
-from backend.domain.verdict.words import apart, as_set, shown, with_span
+from backend.domain.verdict.words import apart, as_set, percent, percents, shown, with_span
 from backend.schemas.metrics.verdicts import RunVerdict, Span
 from backend.schemas.vocabulary import Method
 from backend.schemas.vocabulary import VerdictKind as Kind
@@ -543,6 +543,31 @@ def test_a_number_below_1_never_reads_as_1() -> None:
         "0.9996", "−0.9996", "0.999", "1.00", "1.00000",
     ]  # fmt: skip
     assert with_span(Estimate(1, 0.5, 0.001, 0.999)) == "50 % [under 1, over 99]"
+
+
+def test_a_narrow_interval_of_a_share_has_the_decimals_that_show_it() -> None:
+    assert percents(0.5, 0.497, 0.503) == ["50.0 %", "49.7 %", "50.3 %"]
+    assert percents(0.75, 0.69, 0.799) == ["75 %", "69 %", "80 %"]
+    assert percents(0.5, 0.49996, 0.50004) == ["50.00 %", "50.00 %", "50.00 %"]
+    assert percents(0.9999, 0.995, 1.0) == ["over 99.9 %", "99.5 %", "100 %"]
+    assert percents(0.0, 0.0, 0.0) == ["0 %", "0 %", "0 %"]
+    assert with_span(Estimate(1, 0.5, 0.497, 0.503)) == "50.0 % [49.7, 50.3]"
+
+
+@pytest.mark.parametrize(
+    ("share", "decimals", "text"),
+    [
+        *[(0.314, 0, "31 %"), (0.003, 0, "under 1 %"), (0.998, 0, "over 99 %"), (0, 0, "0 %")],
+        *[
+            (1, 1, "100 %"),
+            (0.0003, 1, "under 0.1 %"),
+            (0.9996, 1, "over 99.9 %"),
+            (1.5, 0, "150 %"),
+        ],
+    ],
+)
+def test_only_nothing_and_all_are_0_and_100_percent(share: float, decimals: int, text: str) -> None:
+    assert percent(share, decimals) == text
 
 
 def test_two_numbers_get_as_many_digits_as_tell_them_apart() -> None:
