@@ -218,9 +218,12 @@ class Streams:
                 reading = asyncio.ensure_future(
                     self._caught_up(subscription, run_id, at, is_long=is_long)
                 )
+                reading.add_done_callback(_heard)
                 try:
                     # Its turn may be far away, and whoever hears nothing takes it for dead.
                     while not (await asyncio.wait([reading], timeout=PING_S))[0]:
+                        if self._is_over(subscription):
+                            return
                         yield subscription.ping
                 finally:
                     reading.cancel()
@@ -268,7 +271,6 @@ class Streams:
                 await self._tell_newer()
             except SQLAlchemyError as error:
                 log.warning("stream.poll_failed", extra={"error": type(error).__name__})
-                continue
             except Exception:
                 # Without it every stream would only ping, until somebody opens another one.
                 log.exception("stream.poll_failed")
@@ -305,9 +307,19 @@ class Streams:
             if self._is_over(subscription):
                 return Made({"at": at, "is_through": True}, b"")
             began = time.monotonic()
-            page = await anyio.to_thread.run_sync(read, limiter=self._catch_ups)
+            page = await self._to_its_end(read)
             await asyncio.sleep(REST * (time.monotonic() - began) if page.body else 0)
         return page
+
+    async def _to_its_end(self, read: Callable[[], Made]) -> Made:
+        """Read in a thread, which nothing can stop: whoever leaves keeps the turn until it ends."""
+        reading = asyncio.ensure_future(anyio.to_thread.run_sync(read, limiter=self._catch_ups))
+        reading.add_done_callback(_heard)
+        try:
+            return await asyncio.shield(reading)
+        except asyncio.CancelledError:
+            await asyncio.wait([reading])
+            raise
 
     def _older(self, run_id: str, at: dict[str, int], *, is_long: bool) -> Made:
         with service_errors(), self._database.read() as session:
@@ -321,7 +333,7 @@ class Streams:
         return Made({**page.facts, "is_through": is_through}, page.body)
 
     def _behind(self, fanned: Mapping[str, int]) -> dict[str, int]:
-        """The runs that have written since, with where each was."""
+        """Find the runs that have written since, with where each was."""
         with self._database.read() as session:
             heads = run_events.heads(session, fanned)
         return {run_id: fanned[run_id] for run_id, seq in heads.items() if seq > fanned[run_id]}
@@ -363,15 +375,21 @@ def _is_gapless(events: Sequence[_Told], at: Mapping[str, int]) -> bool:
     return True
 
 
+def _heard(reading: asyncio.Future[Made]) -> None:
+    """Take note of how it ended, also where whoever asked has left."""
+    if not reading.cancelled():
+        reading.exception()
+
+
 def _told(event: KeptEvent) -> _Told:
-    """Encode an event: once, however many streams tell it, and in no loop of the server."""
+    """Encode an event: once, however many streams tell it, and outside the event loop."""
     stamp = event.created_at.isoformat()
     data = {"run": event.run_id, "seq": event.seq, "at": stamp, **event.data}
     return _Told(event.run_id, event.seq, event.type, _json(data))
 
 
 def _encoded(events: Sequence[_Told], at: dict[str, int]) -> bytes:
-    """These events for the wire; move `at` to their numbers."""
+    """Join these events for the wire; move `at` to their numbers."""
     parts = []
     for event in events:
         at[event.run_id] = event.seq

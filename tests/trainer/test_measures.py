@@ -3,6 +3,7 @@
 import math
 import random
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -139,7 +140,9 @@ def test_the_reward_of_the_best_needs_nothing_that_says_what_is_correct() -> Non
     rows[-1] = row("q", reward=math.nan, raw=math.nan, preferred=-math.inf)
     found = measures(rows)
     assert found["eval/bon_reward@2"] == pytest.approx((12 / 3 + 6) / 2)
-    assert found["eval/bon_reward@3"] == pytest.approx(5)
+    assert "eval/bon_reward@3" not in found, "with p alone it would be of other prompts than at 2"
+    rows[-3:] = [replace(one, reward=math.nan) for one in rows[-3:]]
+    assert measures(rows)["eval/bon_reward@3"] == pytest.approx(5)
     assert not [name for name in measures([row("p"), row("p")]) if "bon" in name]
 
 

@@ -103,8 +103,9 @@ class Metric(ApiAnswer):
     axis: AxisSpan | None = Field(
         None,
         description="The part of the vertical axis that its chart always shows, so that a change "
-        "that means nothing looks small. Null: of a share that every step measures 0 to 1; of "
-        "everything else its noise decides.",
+        "that means nothing looks small. Null: of a share that every step measures, or that has "
+        "no interval, 0 to 1; of fewer than eight evaluations without an interval half of their "
+        "greatest value; of everything else its noise decides.",
     )
     noise_of: str | None = Field(
         None,

@@ -174,8 +174,8 @@ CORRECTNESS = (
         "Reward of the best of {k}",
         "For k from 2 on: mean reward of the response that the reward model scores highest among "
         f"k; needs a {_LEARNED} term.",
-        "Rises with k; a reward that is the reward model's own score always does, whatever the "
-        "responses are worth: let another term measure that.",
+        "Rises with k if the reward model knows what the reward counts; where its score is the "
+        "whole reward it rises whatever the responses are worth: let another term measure that.",
         direction="higher",
     ),
     _evaluated(

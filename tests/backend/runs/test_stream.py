@@ -548,3 +548,48 @@ def test_what_many_runs_write_at_once_is_read_some_runs_at_a_time(
     text = in_a_loop(read()).decode()
     assert all(text.count(f'"run": "{run_id}"') == 1 for run_id in run_ids)
     assert sorted(asked) == [1, 2, 2]
+
+
+def test_whoever_leaves_while_a_page_is_read_keeps_the_turn_until_it_is_read(
+    database: Database, seed: Seed
+) -> None:
+    """A thread cannot be stopped: else whoever opens and closes streams has one for each."""
+    run_id = a_run(database, seed)
+    begun, may_go_on = threading.Event(), threading.Event()
+    n_reading = 0
+
+    class Slow(Streams):
+        def _older(self, run_id: str, at: dict[str, int], *, is_long: bool) -> Made:
+            nonlocal n_reading
+            n_reading += 1
+            begun.set()
+            assert may_go_on.wait(PATIENCE_S)
+            return super()._older(run_id, at, is_long=is_long)
+
+    async def leave_and_come_back() -> bytes:
+        streams = Slow(database)
+
+        async def follow() -> bytes:
+            async for chunk in streams.follow(heads(database, run_id)):
+                if b"event: state" in chunk:
+                    return chunk
+            raise AssertionError("the stream ended")
+
+        async with asyncio.timeout(PATIENCE_S):
+            for _ in range(3):
+                left = asyncio.create_task(follow())
+                await asyncio.to_thread(begun.wait, PATIENCE_S)
+                await asyncio.sleep(0.05)
+                left.cancel()
+                await asyncio.wait([left])
+            assert n_reading == 1
+            back = asyncio.create_task(follow())
+            await asyncio.sleep(0.05)
+            assert n_reading == 1
+            may_go_on.set()
+            chunk = await back
+        streams.close()
+        return chunk
+
+    assert in_a_loop(leave_and_come_back()).count(b"event: state") == 1
+    assert n_reading == 2

@@ -185,21 +185,22 @@ def _at_k(groups: Mapping[str, Sequence[Row]], k: int) -> dict[str, float]:
 def _best_reward(rows: Sequence[Row]) -> dict[str, float]:
     """The reward of the response that the reward model prefers of k, whatever is correct.
 
-    Of the responses that have a reward: a prompt with fewer than k of them is left out at that k.
+    Of the responses that have a reward, for as many k as each prompt has that has any: all k have
+    the same prompts, those of the mean reward.
     """
     if any(row.preferred is None for row in rows):
         return {}
     values: dict[str, float] = {}
-    groups = _by_prompt(rows)
-    scored = {key: [row for row in own if math.isfinite(row.reward)] for key, own in groups.items()}
-    for k in ks_of(min(map(len, groups.values())))[1:]:
-        best = {
-            key: best_of_k([row.preferred or 0.0 for row in own], [row.reward for row in own], k)
-            for key, own in scored.items()
-            if len(own) >= k
-        }
-        most = rows[0].most
-        values |= score_with_interval(f"bon_reward@{k}", list(best.values()), list(best), most=most)
+    scored = _by_prompt([row for row in rows if math.isfinite(row.reward)])
+    fewest = min(map(len, scored.values()), default=0)
+    for k in ks_of(min(map(len, _by_prompt(rows).values()))):
+        if 1 < k <= fewest:
+            best = [
+                best_of_k([row.preferred or 0.0 for row in own], [row.reward for row in own], k)
+                for own in scored.values()
+            ]
+            name, most = f"bon_reward@{k}", rows[0].most
+            values |= score_with_interval(name, best, list(scored), most=most)
     return values
 
 

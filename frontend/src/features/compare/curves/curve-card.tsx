@@ -28,14 +28,13 @@ import { CurveTable } from "./curve-table";
 import { floorOfAll } from "./floor";
 import { legendOf, nNanIn, readingAt } from "./reading";
 import { nameOf, pictureOf, saveValues } from "./save-curves";
-import { useCurves } from "./use-curves";
+import { useCurves, type Ends } from "./use-curves";
 
 const HEIGHT = 240;
 
 interface CurveCardProps {
   readonly explained: Explained;
-  /** The names of the ends of its interval, where some runs stand for themselves. */
-  readonly ends: readonly string[];
+  readonly ends: Ends;
   readonly answer: SeedGroups;
   readonly runs: ReadonlyMap<string, Run>;
   readonly refetchMs: number | false;

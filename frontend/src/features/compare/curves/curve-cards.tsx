@@ -9,8 +9,11 @@ import { figuresOf, firstNames, useView } from "@/features/compare/view";
 
 import { CurveCard } from "./curve-card";
 import { CurveTools } from "./curve-tools";
+import type { Ends } from "./use-curves";
 
-const NO_ENDS: readonly string[] = [];
+const NO_ENDS: Ends = { own: null, noise: null };
+
+const has = (run: Run | undefined, name: string): boolean => run?.summary[name] !== undefined;
 
 export function CurveCards(props: {
   answer: SeedGroups;
@@ -26,9 +29,19 @@ export function CurveCards(props: {
   const all = new Set([...runs.values()].flatMap((run) => Object.keys(run.summary)));
   // The ends of an interval are drawn with their metric.
   const known = [...all].filter((name) => !isEnd(name, all, explain)).sort();
-  const hasSmall = answer.groups.some(
-    (group) => group.runs.length - group.left_out.length < FEWEST_FOR_MEAN,
-  );
+  /** Whether some runs stand for themselves: of a group in which fewer than three have a value. */
+  const hasSmall = (name: string) =>
+    answer.groups.some(
+      (group) => group.runs.filter((run) => has(runs.get(run), name)).length < FEWEST_FOR_MEAN,
+    );
+  const endsWanted = (name: string) => {
+    if (!hasSmall(name)) return NO_ENDS;
+    const noisy = explain(name).metric?.noise_of ?? null;
+    return {
+      own: endsOf(name, all, explain),
+      noise: noisy === null ? null : endsOf(noisy, all, explain),
+    };
+  };
   const shown = names.length > 0 ? names : firstNames(known, answer.metric);
   return (
     <>
@@ -79,7 +92,7 @@ export function CurveCards(props: {
           <CurveCard
             key={name}
             explained={explain(name)}
-            ends={(hasSmall && endsOf(name, all, explain)) || NO_ENDS}
+            ends={endsWanted(name)}
             answer={answer}
             runs={runs}
             refetchMs={refetchMs}

@@ -66,6 +66,27 @@ describe("what the axis of compared curves shows at least", () => {
     expect(partOf(5, 5.2, chart({ groups: [mean(0, [5, 5.1], 2)], shown }))).toBe(1);
   });
 
+  it("heeds no curve that does not tell how noisy it is, in whichever order", () => {
+    const [steady, started] = [alone(0, [5, 5.02], 0.1), alone(1, [5.01], 0.1)];
+    for (const shown of [
+      [steady, { ...started, low: null, high: null }],
+      [{ ...started, low: null, high: null }, steady],
+    ])
+      expect(partOf(5, 5.02, chart({ shown }))).toBeCloseTo(0.02 / 0.8);
+    const share = explained("m", { unit: "share" });
+    const groups = [mean(0, [0.5, 0.51], 0.02), mean(1, [0, 0], 0)];
+    const spans = [groups, groups.toReversed()].map(
+      (both) => floorOfAll(chart({ explained: share, groups: both }))?.span,
+    );
+    expect(spans[0]).toBeCloseTo(0.16);
+    expect(spans[1]).toBe(spans[0]);
+  });
+
+  it("is of single values what it is of as many evaluations of one run", () => {
+    const shown = [alone(0, [5.49], null), alone(1, [5.54], null)];
+    expect(partOf(5.49, 5.54, chart({ shown }))).toBeLessThan(0.02);
+  });
+
   it("is that of its page for a run alone", () => {
     expect(partOf(5, 5.05, chart({ shown: [alone(0, [5, 5.05], 0.1)] }))).toBeCloseTo(0.05 / 0.8);
     expect(partOf(5, 5.05, chart({ shown: [alone(0, [5, 5.05], null)] }))).toBeLessThan(0.02);

@@ -17,6 +17,13 @@ const POINTS = 1000;
 /** Of a group: the service reads four times as many of each of its runs. */
 const GROUP_POINTS = 300;
 
+/** The names of the ends of a metric's interval, where some runs stand for themselves. */
+export interface Ends {
+  readonly own: readonly [string, string] | null;
+  /** Of the metric whose intervals tell how noisy it is. */
+  readonly noise: readonly [string, string] | null;
+}
+
 export interface ComparedCurves {
   readonly groups: readonly GroupCurve[];
   /** By run. */
@@ -34,15 +41,13 @@ const mayShowMore = (axis: Axis, series: readonly Series[] | undefined): boolean
  * `curves`: null until they are here. Until a closer look has come, the one before stays. With the
  * ends of the metric's interval, where they are named.
  */
-export function useCurves(
-  explained: Explained,
-  [low, high]: readonly string[],
-  refetchInterval: number | false,
-) {
+export function useCurves(explained: Explained, ends: Ends, refetchInterval: number | false) {
   const { name } = explained;
   const { runIds, axis, zoom } = useView();
   const [from, to] = zoom ?? [null, null];
-  const names = [name, low, high].join(",");
+  // As texts: the same names are the same, whenever they were put together.
+  const [own, noise] = textsOf(ends);
+  const names = [name, own, noise].filter((one) => one !== "").join(",");
   const ofGroups = { x: axis, points: GROUP_POINTS };
   const ofRuns = { names, x: axis, points: POINTS };
   const groups = useQuery({ ...groupCurvesQuery(runIds, name, ofGroups), refetchInterval });
@@ -72,9 +77,9 @@ export function useCurves(
     const groupParts = new Map(closeItems.map((one) => [one.group, one]));
     return {
       groups: items.map((one) => groupCurve(one, groupParts.get(one.group))),
-      runs: drawnOf(explained, low, high, series, closeSeries),
+      runs: drawnOf(explained, { own: pairOf(own), noise: pairOf(noise) }, series, closeSeries),
     };
-  }, [items, series, closeItems, closeSeries, explained, low, high]);
+  }, [items, series, closeItems, closeSeries, explained, own, noise]);
   const failed = all.filter((one) => one.error !== null);
   return {
     curves,
@@ -84,11 +89,17 @@ export function useCurves(
   };
 }
 
+const textsOf = ({ own, noise }: Ends) => [own?.join() ?? "", noise?.join() ?? ""] as const;
+
+function pairOf(text: string): readonly [string, string] | null {
+  const [low, high] = text.split(",");
+  return low === undefined || high === undefined ? null : [low, high];
+}
+
 /** By run: its curve with the ends of its interval, each closer where a part of it is. */
 function drawnOf(
   explained: Explained,
-  low: string | undefined,
-  high: string | undefined,
+  { own, noise }: Ends,
   whole: readonly Series[],
   close: readonly Series[],
 ): ReadonlyMap<string, Drawn> {
@@ -98,10 +109,15 @@ function drawnOf(
   const runs = [...new Set(whole.map(({ run }) => run))];
   return new Map(
     runs.flatMap((run): [string, Drawn][] => {
-      const of = (name = "") => curves.get(`${run} ${name}`);
+      const of = (name: string) => curves.get(`${run} ${name}`);
+      const between = (ends: readonly [string, string] | null) => {
+        const [low, high] = (ends ?? []).map(of);
+        return low === undefined || high === undefined ? null : { low, high };
+      };
       const curve = of(explained.name);
       if (curve === undefined) return [];
-      return [[run, { explained, curve, low: of(low) ?? null, high: of(high) ?? null }]];
+      const ofRun = between(own) ?? { low: null, high: null };
+      return [[run, { explained, curve, ...ofRun, noise: between(noise) }]];
     }),
   );
 }
