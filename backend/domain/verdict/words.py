@@ -16,6 +16,7 @@ _LEAST = 1e-4
 # Of an interval, in units of its last decimal.
 _LEAST_WIDTH = 3
 _MOST_DECIMALS = 2
+_HALF = 0.5
 # What to do where nothing was held out, in the words of the dialog that freezes a snapshot.
 HOLD_OUT = f"Set {HELDOUT_FRACTION} above 0 when you freeze the snapshot"
 # What to do where a run was evaluated too seldom to show a course.
@@ -83,12 +84,18 @@ def percent(share: float, decimals: int = 0) -> str:
 def percents(*shares: float) -> list[str]:
     """Shares that stand side by side, such as one and the ends of its interval.
 
-    With as many decimals, up to two, as show how far apart they are.
+    With as many decimals, up to two, as show how far apart they are, and on which side of a half.
     """
     width = 100 * (max(shares) - min(shares))
     of_width = math.ceil(math.log10(_LEAST_WIDTH / width)) if width > 0 else 0
     decimals = min(max(0, of_width), _MOST_DECIMALS)
+    while decimals < _MOST_DECIMALS and any(_hides_its_side(one, decimals) for one in shares):
+        decimals += 1
     return [percent(share, decimals) for share in shares]
+
+
+def _hides_its_side(share: float, decimals: int) -> bool:
+    return share != _HALF and percent(share, decimals) == percent(_HALF, decimals)
 
 
 def share_and_interval(share: float, interval: Span) -> tuple[str, str]:

@@ -34,7 +34,7 @@ const roomUpTo = (most: number | undefined, high: number): number =>
 const DEVIATIONS = 10;
 /** Of the greatest value: a change of half as much counts in no verdict on a loss. */
 const PART = 0.02;
-const FEWEST = 8;
+export const FEWEST = 8;
 /** The median distance of a value from the line between its neighbours, twice, of unit noise. */
 const MEDIAN_OF_UNIT = 0.6745 * Math.sqrt(6);
 
@@ -49,11 +49,15 @@ export function noiseSpan(column: Column, ofFew = 0): number {
   if (!(least < most)) return 0;
   const greatest = Math.max(Math.abs(least), Math.abs(most));
   if (values.length < FEWEST) return ofFew * greatest;
+  return Math.max(DEVIATIONS * deviationOf(values), PART * greatest);
+}
+
+/** The standard deviation of eight or more values around whatever they follow. */
+export function deviationOf(values: readonly number[]): number {
   // From second differences (Gasser et al. 1986), so that a course is no noise, nor a single jump.
   const distances = values
     .slice(2)
     .map((value, i) => Math.abs(value - 2 * (values[i + 1] ?? value) + (values[i] ?? value)))
     .sort((a, b) => a - b);
-  const deviation = (distances[Math.floor(distances.length / 2)] ?? 0) / MEDIAN_OF_UNIT;
-  return Math.max(DEVIATIONS * deviation, PART * greatest);
+  return (distances[Math.floor(distances.length / 2)] ?? 0) / MEDIAN_OF_UNIT;
 }

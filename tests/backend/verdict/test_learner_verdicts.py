@@ -550,6 +550,8 @@ def test_a_narrow_interval_of_a_share_has_the_decimals_that_show_it() -> None:
     assert percents(0.75, 0.69, 0.799) == ["75 %", "69 %", "80 %"]
     assert percents(0.5, 0.49996, 0.50004) == ["50.00 %", "50.00 %", "50.00 %"]
     assert percents(0.9999, 0.995, 1.0) == ["over 99.9 %", "99.5 %", "100 %"]
+    assert percents(0.521, 0.498, 0.544) == ["52.1 %", "49.8 %", "54.4 %"]
+    assert percents(0.55, 0.5, 0.6) == ["55 %", "50 %", "60 %"]
     assert percents(0.0, 0.0, 0.0) == ["0 %", "0 %", "0 %"]
     assert with_span(Estimate(1, 0.5, 0.497, 0.503)) == "50.0 % [49.7, 50.3]"
 

@@ -458,6 +458,17 @@ def test_equal_rewards_teach_nothing_only_where_a_prompt_is_its_own_baseline() -
     )  # fmt: skip
 
 
+def test_a_model_that_began_certain_has_not_collapsed_because_it_is_certain() -> None:
+    """From .0612 to .0422 nats per token, as in every run of a small model on puzzles."""
+    gauge = verdict([0.5, 0.5], entropy=line(0.0612, 0.04, 0.002)).gauges[2]
+    assert gauge.level == "none"
+    assert gauge.note.endswith("; nearly every token was certain at the first step, too")
+    assert gauge.healthy is not None
+    assert gauge.healthy.low == pytest.approx(0.00612)
+    collapsed = verdict([0.5, 0.5], entropy=line(0.0612, 0.001, 0.0005)).gauges[2]
+    assert (collapsed.level, collapsed.note[:10]) == ("bad", "collapsing")
+
+
 @pytest.mark.parametrize(
     ("end", "level", "note"),
     [

@@ -15,7 +15,7 @@ from backend.domain.verdict.measured import (
 from backend.domain.verdict.policy import output
 from backend.domain.verdict.policy.courses import STEADY, course
 from backend.domain.verdict.policy.deciding import Deciding
-from backend.domain.verdict.policy.signs import LEAST_ENTROPY, Signs
+from backend.domain.verdict.policy.signs import LEAST_ENTROPY, Signs, least_entropy
 from backend.domain.verdict.words import HOLD_OUT, as_set, percent, shown
 from backend.plural import plural
 from backend.schemas.metrics.verdicts import Gauge, Level, Span
@@ -196,7 +196,7 @@ def _entropy(evidence: Evidence) -> Gauge:
     trend = evidence.trend_from_start("entropy")
     if trend is None:
         return Gauge(metric="entropy", value=None, missing=_why_no_course(evidence, "entropy"))
-    low = min(LEAST_ENTROPY, trend.before)
+    low = least_entropy(trend.before)
     high = trend.before + 1
     note = course(trend, _steps(evidence, "entropy"))
     level: Level = "good" if note == STEADY else "none"
@@ -206,6 +206,8 @@ def _entropy(evidence: Evidence) -> Gauge:
         level, note = "bad", "diverging"
     elif trend.ratio < _MUCH_LESS:
         level = "warn"
+    if level != "bad" and trend.before < LEAST_ENTROPY:
+        note += "; nearly every token was certain at the first step, too"
     return _course(evidence, "entropy", trend, Span(low=low, high=high), level, note)
 
 

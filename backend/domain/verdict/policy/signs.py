@@ -30,6 +30,11 @@ FAR = 10.0
 _NEAR = 0.01
 
 
+def least_entropy(before: float) -> float:
+    """Below this many nats per token a policy that began with so many has collapsed."""
+    return min(LEAST_ENTROPY, _ENTROPY_LEFT * before)
+
+
 @dataclass(frozen=True)
 class Signs:
     """What a run shows beside its rewards."""
@@ -124,7 +129,7 @@ class Signs:
         trend = self.evidence.trend("entropy")
         if trend is None:
             return ""
-        if trend.after < min(LEAST_ENTROPY, _ENTROPY_LEFT * trend.before):
+        if trend.after < least_entropy(trend.before):
             return f"the entropy fell {self._entropy_moved(trend)}"
         if trend.size > _ENTROPY_GROWN and trend.ratio > 1 + _ENTROPY_GROWN / 2:
             return f"the entropy rose {self._entropy_moved(trend)}"

@@ -11,7 +11,7 @@ export const VERDICT_WORDS: Readonly<Record<RunVerdict["kind"], string>> = {
   above_chance: "better than chance",
   at_chance: "not above chance",
   above_baseline: "beats its baseline",
-  at_baseline: "like its baseline",
+  at_baseline: "no clear difference",
   below_baseline: "below its baseline",
   overfitted: "overfitted",
   over_optimized: "over-optimized",

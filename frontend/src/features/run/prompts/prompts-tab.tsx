@@ -24,7 +24,16 @@ import { number, percent, plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 import { useGo } from "@/lib/address/use-go";
 
-import { csvRows, firstMeasure, learned, ruleOf, type Learned, type Measure } from "./saturation";
+import {
+  csvRows,
+  firstMeasure,
+  isRepeated,
+  learned,
+  ruleOf,
+  saturatedText,
+  type Learned,
+  type Measure,
+} from "./saturation";
 
 /** What the colours of the heat map mean. */
 const SHADES: Readonly<Record<Measure, string>> = {
@@ -77,13 +86,10 @@ function Prompts({ run, base, found }: { run: Run; base: string; found: PromptSc
   const wanted = search.get("by");
   const measure = wanted === "score" || wanted === "passed" ? wanted : first;
   const rows = learned(found.items, measure);
-  const saturated = rows.filter((one) => one.saturatedAt !== null);
   return (
     <section className="card prompt-scores" aria-label="Prompts">
       <div className="row card-head">
-        <h2>
-          {number(saturated.length)} of {plural(rows.length, "prompt")} saturated
-        </h2>
+        <h2>{saturatedText(rows)}</h2>
         <span className="grow" />
         {first === "passed" && (
           <Segmented
@@ -113,7 +119,7 @@ function Prompts({ run, base, found }: { run: Run; base: string; found: PromptSc
         {ruleOf(measure, found.width)}
         {found.width > 1 && ` A column covers ${whole(found.width)} steps.`}
         {found.n_prompts > rows.length &&
-          ` These are the first ${number(rows.length)} of ${number(found.n_prompts)} prompts.`}
+          ` These are the first ${number(rows.length)} of ${number(found.n_prompts)} prompts, in the order in which they were sampled.`}
         {found.next_step !== null && ` Shown up to step ${whole(found.next_step - 1)}.`}
       </p>
       <HeatOfPrompts rows={rows} found={found} measure={measure} base={base} />
@@ -143,7 +149,8 @@ function gridOf(rows: readonly Learned[], found: PromptScores, measure: Measure)
     })),
     width: found.width,
     first: found.first_step ?? 0,
-    last: found.last_step ?? 0,
+    // Of many prompts the first are shown, which may all have been sampled early.
+    last: Math.max(found.first_step ?? 0, ...rows.map(({ prompt }) => prompt.x.at(-1) ?? 0)),
   };
 }
 
@@ -206,13 +213,17 @@ function List(props: { rows: readonly Learned[]; measure: Measure; base: string 
           <td className="num">
             {shownValue(one.values.find((value) => value !== null) ?? null, measure)}
           </td>
-          <td className="num">{shownValue(one.last, measure)}</td>
+          <td className="num">
+            {isRepeated(one) ? shownValue(one.last, measure) : <span className="faint">–</span>}
+          </td>
           <td>
-            <Sparkline
-              values={one.values}
-              range={range}
-              label={`From ${shownValue(one.values[0] ?? null, measure)} to ${shownValue(one.last, measure)}`}
-            />
+            {isRepeated(one) && (
+              <Sparkline
+                values={one.values}
+                range={range}
+                label={`From ${shownValue(one.values[0] ?? null, measure)} to ${shownValue(one.last, measure)}`}
+              />
+            )}
           </td>
         </tr>
       )}

@@ -3,7 +3,15 @@ import { describe, expect, it } from "vitest";
 import { joined } from "@/api/measured/prompt-scores";
 import type { PromptCurve } from "@/api/types";
 
-import { barOf, csvRows, firstMeasure, learned, ruleOf, saturatedAt } from "./saturation";
+import {
+  barOf,
+  csvRows,
+  firstMeasure,
+  learned,
+  ruleOf,
+  saturatedAt,
+  saturatedText,
+} from "./saturation";
 
 const prompt = (
   id: string,
@@ -31,6 +39,24 @@ describe("a prompt is saturated", () => {
     const prompts = [prompt("a", [null], [-1]), prompt("b", [null], [3])];
     expect(barOf(prompts, "score")).toBeCloseTo(2.6);
     expect(barOf([], "score")).toBe(Infinity);
+  });
+});
+
+describe("how many prompts are saturated", () => {
+  const told = (...prompts: ReturnType<typeof prompt>[]) =>
+    saturatedText(learned(prompts, "passed"));
+
+  it("is told of those that could be", () => {
+    const twice = [prompt("a", [1, 1]), prompt("b", [0.5, 1])];
+    expect(told(...twice)).toBe("1 of 2 prompts saturated");
+    expect(told(...twice, prompt("c", [1, null]))).toBe(
+      "1 of 2 prompts that were sampled twice or more saturated",
+    );
+  });
+  it("is no number where each was sampled once", () => {
+    expect(told(prompt("a", [1]), prompt("b", [null, 1]))).toBe(
+      "No prompt was sampled twice, so none can be saturated",
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 /** When a training prompt is learned for good, and in which order prompts are. Pure. */
 import type { PromptCurve } from "@/api/types";
 import type { Cell } from "@/lib/files/csv";
-import { percent } from "@/lib/format";
+import { number, percent, plural } from "@/lib/format";
 
 export type Measure = "passed" | "score";
 
@@ -57,6 +57,19 @@ export function ruleOf(measure: Measure, width: number): string {
       ? "in each column in which it was sampled, and there were at least two of these"
       : "each time it was sampled, and it was sampled at least twice";
   return `Saturated: from some step on, ${what} ${when}.`;
+}
+
+/** Whether it was sampled often enough to be saturated. */
+export const isRepeated = ({ values }: Pick<Learned, "values">): boolean =>
+  values.filter((one) => one !== null).length >= FEWEST_COLUMNS;
+
+/** How many of these prompts are saturated, of those that could be. */
+export function saturatedText(rows: readonly Learned[]): string {
+  const n = rows.filter(isRepeated).length;
+  const saturated = rows.filter((one) => one.saturatedAt !== null).length;
+  if (n === 0) return "No prompt was sampled twice, so none can be saturated";
+  const which = n === rows.length ? "" : " that were sampled twice or more";
+  return `${number(saturated)} of ${plural(n, "prompt")}${which} saturated`;
 }
 
 /** Those that saturate first come first, then the best of the others. */

@@ -1,5 +1,5 @@
 /** A response with its tokens shaded by a number per token, exact values on hover, click and by keys. */
-import { useState, type MouseEvent } from "react";
+import { useMemo, useState, type MouseEvent } from "react";
 
 import type { Sample } from "@/api/types";
 import { splitThinking } from "@/components/response/thinking";
@@ -15,6 +15,7 @@ import {
   valuesOf,
   type Shading,
 } from "./shades";
+import { spaced } from "./spaced";
 
 /** `unshaded`: why tokens have no numbers, where they have none. */
 export function Tokens(props: { sample: Sample; shading: Shading; unshaded: string }) {
@@ -84,6 +85,7 @@ function Unshaded({ text }: { text: string }) {
 function Shaded(props: { sample: Sample; shading: Shading; from: number; to: number }) {
   const { sample, shading, from, to } = props;
   const values = valuesOf(sample, shading.shade);
+  const texts = useMemo(() => spaced(sample.tokens ?? [], sample.response), [sample]);
   const [asked, setAsked] = useState<number | null>(null);
   const ask = ({ target }: MouseEvent) => {
     const token = target instanceof Element ? target.closest<HTMLElement>("[data-token]") : null;
@@ -92,7 +94,7 @@ function Shaded(props: { sample: Sample; shading: Shading; from: number; to: num
   return (
     <>
       <p className="plain tokens" dir="auto" onClick={ask}>
-        {sample.tokens?.slice(from, to).map((token, i) => {
+        {texts.slice(from, to).map((token, i) => {
           const place = from + i;
           return (
             <span

@@ -16,11 +16,14 @@ import type { View } from "@/features/run/view";
 import { between, number, signed, type Span } from "@/lib/format";
 
 import type { MetricSaid } from "../../verdict/metric-said";
+import { fifthsOf, type Fifths } from "./fifths";
 
 /** What stands in the head of a chart: the newest value, or that at the cursor of any chart. */
 interface Reading {
   readonly value: number | null;
   readonly interval: string;
+  /** Of what single steps measured, instead of the newest of them. */
+  readonly fifths: Fifths | null;
   /** What the value is and where it stands; empty for the newest. */
   readonly place: string;
 }
@@ -38,8 +41,12 @@ function readingOf(drawn: Drawn, view: View, place: number | null): Reading {
     return curve?.last[found] ?? null;
   };
   const [low, high] = [end(drawn.low), end(drawn.high)];
+  const isWhole = place === null && drawn.curve.part === null;
+  const fifths = isWhole && !drawn.explained.isEvaluation ? fifthsOf(drawn.curve) : null;
+  const newest = fifths?.last ?? drawn.curve.ends.newest;
   return {
-    value: place === null ? drawn.curve.ends.newest : (valuesOf(drawn)[place] ?? null),
+    value: place === null ? newest : (valuesOf(drawn)[place] ?? null),
+    fifths,
     interval: low === null || high === null ? "" : intervalOf({ low, high }),
     place: place === null || x === undefined ? "" : vertexText(drawn, view.axis, place),
   };
@@ -49,7 +56,13 @@ function readingOf(drawn: Drawn, view: View, place: number | null): Reading {
  * The first value of all, beside the newest: the difference of two single steps may be noise. Of a
  * part its last value less its first; of a metric that is a step, nothing.
  */
-function First({ drawn: { curve, explained } }: { drawn: Drawn }) {
+function First({ drawn: { curve, explained }, fifths }: { drawn: Drawn; fifths: Fifths | null }) {
+  if (fifths !== null)
+    return (
+      <span className="mono" title="Mean of the first fifth of its values">
+        first fifth {number(fifths.first)}
+      </span>
+    );
   const { first, newest } = curve.part ?? curve.ends;
   if (first === null || newest === null || isStep(explained.name)) return null;
   if (curve.part === null)
@@ -121,6 +134,11 @@ export function CurveHead(props: {
   const reading = readingOf(drawn, props.view, props.place);
   // The line is its smoothed course; the number is one value.
   const isSmoothed = props.view.smoothing > 0 && !explained.isEvaluation && reading.place === "";
+  const isMean = reading.fifths !== null;
+  const newest = number(drawn.curve.ends.newest);
+  const what = isMean
+    ? `Mean of the last fifth of its values; the newest is ${newest}`
+    : "Newest value";
   return (
     <header>
       <div className="row">
@@ -132,8 +150,10 @@ export function CurveHead(props: {
         <Said said={props.said} />
         <span className="grow" />
         <LeftOut drawn={drawn} isLog={props.view.isLog} />
-        <span className="value" title={reading.place === "" ? "Newest value" : reading.place}>
-          {isSmoothed && <span className="faint small">last </span>}
+        <span className="value" title={reading.place === "" ? what : reading.place}>
+          {(isSmoothed || isMean) && (
+            <span className="faint small">{isMean ? "last fifth " : "last "}</span>
+          )}
           {number(reading.value)}
         </span>
         {props.menu}
@@ -146,7 +166,9 @@ export function CurveHead(props: {
         <span className="grow" />
         {reading.interval !== "" && <span className="mono">{reading.interval}</span>}
         {reading.place !== "" && <span className="mono at">{reading.place}</span>}
-        {reading.place === "" && reading.interval === "" && <First drawn={drawn} />}
+        {reading.place === "" && reading.interval === "" && (
+          <First drawn={drawn} fifths={reading.fifths} />
+        )}
       </p>
       <span className="sr-only" aria-live="polite">
         {props.isReadAloud && reading.place !== "" && `${reading.place}: ${number(reading.value)}`}
