@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Outlet, useLocation } from "react-router";
 
 import { managesIn, meQuery, roleIn } from "@/api/session";
-import { Redirect } from "@/components/redirect";
+import { Redirect } from "@/components/redirect/redirect";
 import { useProjectId } from "@/lib/address/use-project";
 
 import { NotFound } from "./crash";

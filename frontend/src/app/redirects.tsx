@@ -6,7 +6,7 @@ import { Problem } from "@/api/client";
 import { modelQuery } from "@/api/models";
 import { projectsQuery } from "@/api/projects";
 import { runQuery } from "@/api/runs";
-import { Redirect } from "@/components/redirect";
+import { Redirect } from "@/components/redirect/redirect";
 import { Loaded } from "@/components/states";
 import { isText, read } from "@/lib/storage";
 

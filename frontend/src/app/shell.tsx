@@ -6,7 +6,7 @@ import { Suspense, useEffect, useState } from "react";
 import { NavLink, Outlet, useLocation, useParams } from "react-router";
 
 import { Problem } from "@/api/client";
-import { Redirect } from "@/components/redirect";
+import { Redirect } from "@/components/redirect/redirect";
 import { useLostConnection } from "@/lib/reachable";
 import { meQuery, roleIn } from "@/api/session";
 import type { User } from "@/api/types";

@@ -6,7 +6,7 @@ import { Link, useParams } from "react-router";
 
 import { projectQuery } from "@/api/projects";
 import { Icon } from "@/components/icons";
-import { Redirect } from "@/components/redirect";
+import { Redirect } from "@/components/redirect/redirect";
 import { Tabs } from "@/components/tabs/tabs";
 import { useMayChange } from "@/components/use-may";
 import { useProjectId } from "@/lib/address/use-project";

@@ -6,7 +6,7 @@ import { useParams } from "react-router";
 
 import { meQuery } from "@/api/session";
 import type { User } from "@/api/types";
-import { Redirect } from "@/components/redirect";
+import { Redirect } from "@/components/redirect/redirect";
 import { Loaded } from "@/components/states";
 import { Tabs } from "@/components/tabs/tabs";
 import { useProjectId } from "@/lib/address/use-project";

@@ -1,6 +1,7 @@
 /** The mean of the first and of the last fifth of what single steps measured; pure. */
 import { deviationOf, FEWEST } from "@/charts/floor";
 import type { Curve } from "@/charts/live-curves";
+import { isBucketed } from "@/components/chart/columns";
 
 export interface Fifths {
   readonly first: number;
@@ -16,9 +17,19 @@ export function fifthsOf(curve: Curve): Fifths | null {
   if (values.length < 2 * FEWEST) return null;
   let [least, most] = [Infinity, -Infinity];
   for (const value of values) [least, most] = [Math.min(least, value), Math.max(most, value)];
-  if (!(deviationOf(values) > LEAST_NOISE * (most - least))) return null;
+  const noise = isBucketed(curve) ? deviationWithin(curve) : deviationOf(values);
+  if (!(noise > LEAST_NOISE * (most - least))) return null;
   const places = curve.mean.map((_, place) => place);
   return { first: meanOf(curve, places), last: meanOf(curve, places.toReversed()) };
+}
+
+/** Of single values: means of buckets vary less. In dozens of values lie about four deviations. */
+function deviationWithin({ min, max }: Curve): number {
+  const spans = min
+    .map((low, place) => (max[place] ?? NaN) - (low ?? NaN))
+    .filter((span) => !Number.isNaN(span))
+    .sort((a, b) => a - b);
+  return (spans[Math.floor(spans.length / 2)] ?? 0) / 4;
 }
 
 /** Of the first of these places that have a fifth of all values; each bucket counts as its values. */
