@@ -465,7 +465,8 @@ def test_a_model_that_began_certain_has_not_collapsed_because_it_is_certain() ->
     assert gauge.note.endswith("; nearly every token was certain at the first step, too")
     assert gauge.healthy is not None
     assert gauge.healthy.low == pytest.approx(0.00612, rel=0.05)
-    collapsed = verdict([0.5, 0.5], entropy=line(0.0612, 0.001, 0.0005)).gauges[2]
+    fell = [Point(step, 0.0612 if step <= 10 else 0.001) for step in range(1, STEPS + 1)]
+    collapsed = verdict([0.5, 0.5], entropy=fell).gauges[2]
     assert (collapsed.level, collapsed.note[:10]) == ("bad", "collapsing")
 
 

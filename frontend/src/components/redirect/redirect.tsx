@@ -4,7 +4,7 @@ import { useNavigation } from "react-router";
 
 import { useGo } from "@/lib/address/use-go";
 
-import { Skeleton } from "./states";
+import { Skeleton } from "../states";
 
 /**
  * Goes to `to`, unless the person has already clicked a link: the router follows the last navigation

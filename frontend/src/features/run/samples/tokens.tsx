@@ -2,6 +2,7 @@
 import { useMemo, useState, type MouseEvent } from "react";
 
 import type { Sample } from "@/api/types";
+import { spaced } from "@/components/response/spaced";
 import { splitThinking } from "@/components/response/thinking";
 import { PlainText } from "@/components/text/plain-text";
 import { Sentence } from "@/components/text/sentence";
@@ -15,7 +16,6 @@ import {
   valuesOf,
   type Shading,
 } from "./shades";
-import { spaced } from "./spaced";
 
 /** `unshaded`: why tokens have no numbers, where they have none. */
 export function Tokens(props: { sample: Sample; shading: Shading; unshaded: string }) {
