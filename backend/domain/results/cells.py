@@ -1,10 +1,18 @@
 """The cells of a column: what each row's seeds say together, and which is better than the start."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from backend.domain.results.estimates import gain_of, mean_of, minus, together
-from backend.domain.results.measurements import Chosen, MeasuredRun, PromptSet, Reading
+from backend.domain.results.measurements import (
+    Chosen,
+    MeasuredRun,
+    Measurement,
+    PromptSet,
+    Reading,
+    in_order,
+)
 from backend.domain.results.rows import Row
 from backend.domain.seeds.best import best_of
 from backend.domain.seeds.ends import Steps, why_open
@@ -26,17 +34,49 @@ class Measured:
     chosen: Chosen
     runs: Mapping[str, MeasuredRun]
 
-    def reading(self, subject: str, parts: Sequence[Part]) -> Reading | None:
-        """The mean of some measures of a subject; None unless all were measured."""
-        found = [self._one(subject, part) for part in parts]
+    def seeds(self, subject: str, parts: Sequence[Part]) -> list[str]:
+        """The seeds with which runs measured this start; none if it was measured otherwise."""
+        found = (self.chosen.get((subject, prompts)) for prompts, _ in parts)
+        seeds = {each.seed for one in found if one is not None for each in one.each}
+        return sorted(seeds, key=in_order)
+
+    def reading(self, subject: str, parts: Sequence[Part], seed: str = "") -> Reading | None:
+        """The mean of some measures of a subject; None unless all were measured.
+
+        Of a start that runs measured it is what its seeds say together, or that of one `seed`.
+        """
+        if not seed and (seeds := self.seeds(subject, parts)):
+            each = [self.reading(subject, parts, one) for one in seeds]
+            own = [one for one in each if one is not None]
+            return together(own).reading if own else None
+        found = [self._one(subject, part, seed) for part in parts]
         known = [one for one in found if one is not None]
         if not known or len(known) < len(found):
             return None
         return known[0] if len(known) == 1 else mean_of(known)
 
-    def _one(self, subject: str, part: Part) -> Reading | None:
-        measurement = self.chosen.get((subject, part[0]))
+    def _one(self, subject: str, part: Part, seed: str) -> Reading | None:
+        measurement = self.measurement(subject, part[0], seed)
         return None if measurement is None else measurement.readings.get(part[1])
+
+    def measurement(self, subject: str, prompts: PromptSet, seed: str) -> Measurement | None:
+        """What counts of a subject on a set; of a start that runs measured, what `seed` found."""
+        found = self.chosen.get((subject, prompts))
+        if found is None or not found.each:
+            return found
+        return next((one for one in found.each if one.seed == seed), None)
+
+    def since_start(self, subject: str, parts: Sequence[Part], start: str) -> Reading | None:
+        """How much more than its start a run has, if it measured both with the same seed.
+
+        The errors of both count as independent, although they are of the same prompts.
+        """
+        run = self.runs.get(subject)
+        if run is None or not self.seeds(start, parts):
+            return None
+        ours = self.reading(subject, parts)
+        theirs = self.reading(start, parts, json.dumps(run.drawn.seed))
+        return None if ours is None or theirs is None else minus(ours, theirs)
 
     def steps(self, part: Part) -> Steps:
         """The step of each subject that has this measure; None if an evaluation measured it."""
@@ -78,19 +118,31 @@ def column_of_cells(
 def _cell(
     row: Row, parts: Sequence[Part], measured: Measured, direction: Direction
 ) -> ResultsCell | None:
-    found = {one: got for one in row.subjects if (got := measured.reading(one, parts)) is not None}
+    found = {
+        (one, seed): got
+        for one, seed in _seeds_of(row, parts, measured)
+        if (got := measured.reading(one, parts, seed)) is not None
+    }
     if not found:
         return None
     all_seeds = together(list(found.values()))
+    subjects = list(dict.fromkeys(one for one, _ in found))
     return ResultsCell(
         n=all_seeds.n,
         value=all_seeds.reading.value,
         interval=_possible(_span(all_seeds.reading), parts),
         interval_of=all_seeds.interval_of,
         is_iqm=all_seeds.is_iqm,
-        points=[_point(one, got, parts, measured) for one, got in found.items()],
-        change=_change(row, list(found), all_seeds.reading, parts, measured, direction),
+        points=[_point(*one, got, parts, measured) for one, got in found.items()],
+        change=_change(row, subjects, all_seeds.reading, parts, measured, direction),
     )
+
+
+def _seeds_of(row: Row, parts: Sequence[Part], measured: Measured) -> Iterator[tuple[str, str]]:
+    """The subjects of a row; one model that runs sampled with several seeds, once for each."""
+    for one in row.subjects:
+        seeds = measured.seeds(one, parts) if len(row.subjects) == 1 else []
+        yield from ((one, seed) for seed in seeds or [""])
 
 
 def _possible(interval: Span | None, parts: Sequence[Part]) -> Span | None:
@@ -100,10 +152,11 @@ def _possible(interval: Span | None, parts: Sequence[Part]) -> Span | None:
 
 
 def _point(
-    subject: str, reading: Reading, parts: Sequence[Part], measured: Measured
+    subject: str, seed: str, reading: Reading, parts: Sequence[Part], measured: Measured
 ) -> ResultsPoint:
     run = measured.runs.get(subject)
-    by = [measured.chosen[subject, prompts].by for prompts, _ in parts]
+    found = [measured.measurement(subject, prompts, seed) for prompts, _ in parts]
+    by = [one.by for one in found if one is not None]
     return ResultsPoint(
         run=None if run is None else run.id,
         seed=None if run is None else run.config.get("seed"),
@@ -121,17 +174,22 @@ def _change(
     measured: Measured,
     direction: Direction,
 ) -> ResultsChange | None:
-    """Compute the change from the start: paired if all seeds were measured so, else independent."""
+    """Compute the change from the start: paired if all seeds were measured so, else independent.
+
+    Of a start that the runs measured, each seed has its own.
+    """
     if row.is_start:
         return None
     gains = [measured.gain(one, parts, row.start) for one in subjects]
-    paired = [one for one in gains if one is not None]
-    is_paired = len(paired) == len(gains)
+    is_paired = None not in gains
+    if not is_paired:
+        gains = [measured.since_start(one, parts, row.start) for one in subjects]
+    known = [one for one in gains if one is not None]
     # Evaluations with the start as baseline measured it, too: none of its own is needed then.
-    start = None if is_paired else measured.reading(row.start, parts)
-    if start is None and not is_paired:
+    start = None if len(known) == len(gains) else measured.reading(row.start, parts)
+    if start is None and len(known) < len(gains):
         return None
-    found = gain_of(paired) if start is None else minus(ours, start)
+    found = gain_of(known) if start is None else minus(ours, start)
     return ResultsChange(
         value=found.value,
         interval=_span(found),

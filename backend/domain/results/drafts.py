@@ -12,7 +12,7 @@ from backend.domain.direction import direction_of
 from backend.domain.results.cells import Part
 from backend.domain.results.given import Given
 from backend.domain.results.measurements import ITSELF, TEXT_MEASURES, PromptSet
-from backend.domain.results.words import sampling_of
+from backend.domain.results.words import sampling_of, start_words
 from backend.domain.seeds.measures import measured_apart
 from backend.domain.verdict.gold import HELD_OUT, gold_metrics
 from backend.schemas.metrics.metric import Direction
@@ -87,7 +87,8 @@ def _scores(given: Given) -> Iterator[Draft]:
             kind=TableKind.SCORE,
             name="Score, length and score per token",
             set=label,
-            caption=f"On {_told(given, prompts)}: {sampling_of(given.one_of(prompts))}.",
+            caption=f"On {_told(given, prompts)}: {sampling_of(given.one_of(prompts))}."
+            f"{start_words(given.n_starts(prompts))}",
             columns=[_column(given, _called(one), prompts, one) for one in names],
             remarks=given.remarks.get(prompts, ()),
         )
@@ -111,7 +112,8 @@ def _breakdowns(given: Given) -> Iterator[Draft]:
                 name=f"{_called(str(score))} by {key}",
                 set=label,
                 caption=f"{_called(str(score))} on {_told(given, prompts)}, by `{key}`: {how}. The "
-                f"mean gives each value of `{key}` equal weight.",
+                f"mean gives each value of `{key}` equal weight."
+                f"{start_words(given.n_starts(prompts))}",
                 columns=_with_mean(columns),
                 by=len(columns) if len(columns) > 1 else 0,
                 remarks=given.remarks.get(prompts, ()),
@@ -185,7 +187,7 @@ def _texts(given: Given) -> Iterator[Draft]:
             set=label,
             caption=f"Mean log-probability of the responses of `{label}`{seen}: what falls was "
             f"forgotten. The change is from the model that each was compared with, text by text."
-            f"{by if given.one_of(texts).is_own else ''}",
+            f"{by if given.one_of(texts).is_own else ''}{start_words(given.n_starts(texts))}",
             columns=[
                 Column(
                     metric.title, [(texts, name)], direction_of(metric.name), metric.unit,
@@ -320,10 +322,11 @@ def _shown_ks(measures: Iterable[str]) -> list[int]:
 def _several(given: Given, sets: Sequence[PromptSet]) -> str:
     """How several sets were sampled, said once where it is the same."""
     said = {one: sampling_of(given.one_of(one)) for one in sets}
+    start = start_words(given.n_starts(*sets))
     if len(set(said.values())) == 1:
         (same,) = set(said.values())
-        return f"{same[0].upper()}{same[1:]}."
-    return "; ".join(f"`{given.labels[one]}`: {said[one]}" for one in sets) + "."
+        return f"{same[0].upper()}{same[1:]}.{start}"
+    return "; ".join(f"`{given.labels[one]}`: {said[one]}" for one in sets) + f".{start}"
 
 
 def _remarks(given: Given, sets: Sequence[PromptSet]) -> list[str]:

@@ -8,7 +8,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from backend.domain.seeds.draws import Draw
@@ -104,7 +104,11 @@ class MeasuredRun:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What the run `by` found of a model on one set. `subject`: the model's maker, or its key."""
+    """What the run `by` found of a model on one set. `subject`: the model's maker, or its key.
+
+    `seed`: that of a run which measured its start before its first step; empty for all others.
+    `each`: of such a start one measurement for each seed; empty for all others.
+    """
 
     subject: str
     prompts: PromptSet
@@ -114,6 +118,8 @@ class Measurement:
     number: int
     is_own: bool = False
     baseline: str = ""
+    seed: str = ""
+    each: Sequence["Measurement"] = ()
 
 
 def key_of(reference: Mapping[str, Any] | None) -> str:
@@ -134,7 +140,10 @@ def of_itself(run: MeasuredRun, start: str, reference: str = "") -> list[Measure
     """
     return [
         *_measured(run, run.values, run.id, is_own=True, baseline=reference, steps=run.steps),
-        *_measured(run, run.first, start, is_own=True),
+        *(
+            replace(one, seed=json.dumps(run.drawn.seed))
+            for one in _measured(run, run.first, start, is_own=True)
+        ),
     ]
 
 
@@ -247,8 +256,9 @@ def chosen(
     """One measurement of each model on each set, and by set what is left out, and why.
 
     Evaluations come before what runs measured themselves, the sampling that measured the most
-    models before others, with which it cannot be compared, and the newest before older ones.
-    `records`: what is said for the ids in configs.
+    models before others, with which it cannot be compared, and the newest before older ones; what
+    several runs measured of one start is joined. `records`: what is
+    said for the ids in configs.
     """
     by_set: defaultdict[PromptSet, list[Measurement]] = defaultdict(list)
     for one in sorted(measurements, key=lambda one: one.number):
@@ -258,9 +268,30 @@ def chosen(
     for prompts, found in by_set.items():
         evaluated = [one for one in found if not one.is_own] or found
         alike, others = _most_alike(evaluated)
-        kept |= {(one.subject, prompts): one for one in alike}
+        kept |= {(one.subject, prompts): one for one in _with_starts(alike)}
         remarks[prompts] = [_left_out(alike[0], other, records) for other in others]
     return kept, remarks
+
+
+def _with_starts(found: Sequence[Measurement]) -> Iterator[Measurement]:
+    """Join what runs measured of their start, the newest of each seed; the rest as it is.
+
+    It is one model, sampled anew with each seed: none of these numbers is truer than the others.
+    """
+    starts: defaultdict[str, dict[str, Measurement]] = defaultdict(dict)
+    for one in found:
+        if one.seed:
+            starts[one.subject][one.seed] = one
+    yield from (one for one in found if one.subject not in starts)
+    for by_seed in starts.values():
+        each = [by_seed[seed] for seed in sorted(by_seed, key=in_order)]
+        readings = {name: it for one in each for name, it in one.readings.items()}
+        yield replace(each[0], readings=readings, seed="", each=each)
+
+
+def in_order(seed: str) -> tuple[int, str]:
+    """Orders seeds, as JSON, by their numbers."""
+    return len(seed), seed
 
 
 def _most_alike(

@@ -39,6 +39,7 @@ def cell_words(cell: ResultsCell, seeds: int) -> CellWords:
     notes = [
         f"IQM of {cell.n} seeds" if cell.is_iqm else "",
         f"{cell.n} of {seeds} seeds" if cell.n < seeds else "",
+        f"{cell.n} seeds" if cell.n > max(seeds, 1) and not cell.is_iqm else "",
         "by prompt" if cell.interval_of == "prompts" else "",
     ]
     points = f"({', '.join(each)})" if each else ""
@@ -70,6 +71,13 @@ def sampling_of(one: Measurement) -> str:
     """How the responses were sampled, and by whom."""
     by = "measured by the runs themselves at their newest evaluation, " if one.is_own else ""
     return by + sampled(one.sampling)
+
+
+def start_words(n: int) -> str:
+    """By whom a start was measured that runs measured with so many seeds; empty for none."""
+    once = ", once for each seed" if n > 1 else ""
+    by = f"by the runs themselves before their first step{once}"
+    return f" The start was measured {by}." if n else ""
 
 
 def sampled(said: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 /** One cell of a table of results: the value, its interval and its seeds on the column's scale. */
 import type { ResultsCell } from "@/api/types";
 import { estimateText } from "@/components/seed-groups/estimate";
-import { between, number, signed } from "@/lib/format";
+import { between, number, plural, signed } from "@/lib/format";
 
 import { shareOf, type Scale } from "./spread";
 
@@ -67,6 +67,9 @@ export function Cell(props: {
         <div className="fewer small">
           {cell.n} of {seeds} seeds
         </div>
+      )}
+      {cell.n > Math.max(seeds, 1) && !cell.is_iqm && (
+        <div className="faint small">{plural(cell.n, "seed")}</div>
       )}
       {cell.change != null && <span className="sr-only">{changeText(cell.change)}.</span>}
     </td>

@@ -1,0 +1,101 @@
+"""What runs say of the model that they began with, each sampling it with its own seed."""
+
+from statistics import stdev
+from typing import Any
+
+import pytest
+
+from backend.domain.results.markdown import markdown_of
+from backend.domain.results.measurements import MeasuredRun
+from tests.backend.results.plain_runs import answer_of, named, policy, spread, table_of
+
+T_OF_2 = 4.302653
+
+
+def begun(n: int, first: float, last: float, **changes: Any) -> MeasuredRun:
+    """A run of seed n that measured its held-out reward before its first step, and at its last."""
+    half = changes.pop("half", 0.02)
+    values = spread("eval/reward", last, half) | {"eval/length": 5.0}
+    return policy(
+        f"{changes.get('estimator', 'grpo')}{n}",
+        n + 10 * (changes.get("estimator") == "rloo"),
+        seed=n,
+        values=values,
+        first=spread("eval/reward", first, half) | {"eval/length": 5.0},
+        **changes,
+    )
+
+
+CHOSE = "score/train, heldout"
+STARTS = (0.598, 0.593, 0.581)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_start_that_runs_measured_has_the_mean_of_its_seeds(order: int) -> None:
+    """Whichever of the runs is newest, and however many have the same seed."""
+    runs = [begun(n, first, 0.64) for n, first in enumerate(STARTS)]
+    runs += [begun(n, first, 0.5, estimator="rloo") for n, first in enumerate(STARTS[:2])]
+
+    table = table_of(answer_of(runs[::order], []), CHOSE)
+
+    start = table.rows[0].cells[0]
+    assert start is not None
+    assert start.interval is not None
+    assert (start.n, start.interval_of) == (3, "seeds")
+    assert [point.value for point in start.points] == list(STARTS)
+    assert [one.measured_by for one in start.points] == [["rloo0"], ["rloo1"], ["grpo2"]]
+    assert start.value == pytest.approx(sum(STARTS) / 3)
+    assert start.interval.high - start.value == pytest.approx(
+        T_OF_2 * stdev(STARTS) / 3**0.5, abs=1e-6
+    )
+    assert table.caption.endswith(
+        "The start was measured by the runs themselves before their first step, once for each seed."
+    )
+    assert "(0.598, 0.593, 0.581) 3 seeds |" in markdown_of(answer_of(runs, []))
+
+
+def test_one_seed_of_a_start_is_told_as_one() -> None:
+    table = table_of(answer_of([begun(0, 0.598, 0.64)], []), CHOSE)
+
+    start = table.rows[0].cells[0]
+    assert start is not None
+    assert (start.n, start.value, start.interval_of) == (1, 0.598, "prompts")
+    assert table.caption.endswith("by the runs themselves before their first step.")
+
+
+@pytest.mark.parametrize(("half", "is_better"), [(0.001, True), (0.05, False)])
+def test_each_seed_is_compared_with_its_own_start(half: float, *, is_better: bool) -> None:
+    """All gain .05 but for .001, although the starts differ by .2; prompts are not left out."""
+    gains = (0.049, 0.05, 0.051)
+    runs = [
+        begun(n, first, first + gain, half=half)
+        for n, (first, gain) in enumerate(zip((0.3, 0.4, 0.5), gains, strict=True))
+    ]
+
+    cell = table_of(answer_of(runs, []), CHOSE).rows[1].cells[0]
+
+    assert cell is not None
+    assert cell.change is not None
+    assert cell.change.interval is not None
+    reach = ((T_OF_2 * 0.001 / 3**0.5) ** 2 + 2 * half**2) ** 0.5
+    assert cell.change.value == pytest.approx(0.05)
+    assert cell.change.interval.low == pytest.approx(0.05 - reach, abs=1e-6)
+    assert (cell.change.is_better, cell.change.is_paired) == (is_better, False)
+
+
+def test_the_mean_of_a_start_is_taken_by_seed() -> None:
+    sets = {"evaluation_sets": [named("aime"), named("gsm8k")]}
+
+    def both(aime: float, gsm8k: float) -> dict[str, float]:
+        return {"eval/aime/pass@1": aime, "eval/gsm8k/pass@1": gsm8k}
+
+    runs = [
+        policy(f"g{n}", n, seed=n, values=both(0.9, 0.9), first=first, **sets)
+        for n, first in enumerate((both(0.1, 0.3), both(0.2, 0.4), {"eval/aime/pass@1": 0.9}))
+    ]
+
+    start = table_of(answer_of(runs, []), "sets").rows[0].cells
+
+    assert [cell and [one.value for one in cell.points] for cell in start] == [
+        [0.1, 0.2, 0.9], [0.3, 0.4], pytest.approx([0.2, 0.3]),
+    ]  # fmt: skip
