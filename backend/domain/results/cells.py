@@ -1,6 +1,7 @@
 """The cells of a column: what each row's seeds say together, and which is better than the start."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +16,8 @@ from backend.domain.results.measurements import (
 )
 from backend.domain.results.rows import Row
 from backend.domain.seeds.best import best_of
-from backend.domain.seeds.ends import Steps, why_open
+from backend.domain.seeds.draws import Draw
+from backend.domain.seeds.ends import Steps, listed, why_open
 from backend.domain.seeds.shares import is_share, possible
 from backend.schemas.metrics.metric import Direction
 from backend.schemas.metrics.results import ResultsCell, ResultsChange, ResultsPoint
@@ -106,7 +108,10 @@ def column_of_cells(
     has_best: bool = True,
 ) -> list[ResultsCell | None]:
     """The cells of one column, row by row. `has_best`: whether it can tell which row is best."""
-    cells = [_cell(row, parts, measured, direction) for row in rows]
+    cells = [
+        _standing_at(_cell(row, parts, measured, direction), where)
+        for row, where in zip(rows, _standings(rows, parts, measured), strict=True)
+    ]
     is_judged = has_best and direction != "none"
     best = _best(cells, rows, parts, measured, direction) if is_judged else None
     return [
@@ -136,6 +141,49 @@ def _cell(
         points=[_point(*one, got, parts, measured) for one, got in found.items()],
         change=_change(row, subjects, all_seeds.reading, parts, measured, direction),
     )
+
+
+def _standing_at(cell: ResultsCell | None, where: str) -> ResultsCell | None:
+    """The cell of a row whose seeds stand there; nobody is better than the start before the end."""
+    if cell is None or not where:
+        return cell
+    change = cell.change and cell.change.model_copy(update={"is_better": False})
+    return cell.model_copy(update={"standing": where, "change": change})
+
+
+def _standings(rows: Sequence[Row], parts: Sequence[Part], measured: Measured) -> list[str]:
+    """Where the seeds of each row stand, if they have not come to the end that others have.
+
+    Of what runs measured themselves: an evaluation is of what a run has left.
+    """
+    steps = [measured.steps(part) for part in parts]
+    groups = [_own_draws(row, parts, measured) for row in rows]
+    by_part = [why_open(groups, one) for one in steps]
+    return [
+        _where(group, steps) if any(whys) else ""
+        for group, *whys in zip(groups, *by_part, strict=True)
+    ]
+
+
+def _own_draws(row: Row, parts: Sequence[Part], measured: Measured) -> list[Draw]:
+    """The seeds of a group that have measured this themselves, at steps that are known."""
+    if not _is_rival(row):
+        return []
+    known = [one for one in row.subjects if measured.reading(one, parts) is not None]
+    steps = [measured.steps(part) for part in parts]
+    return [
+        measured.runs[one].drawn
+        for one in known
+        if any(by_run.get(one) is not None for by_run in steps)
+    ]
+
+
+def _where(group: Sequence[Draw], steps: Sequence[Steps]) -> str:
+    states = Counter(str(one.state) for one in group if not one.has_succeeded)
+    found = (by_run.get(one.run) for by_run in steps for one in group)
+    at = sorted({step for step in found if step is not None})
+    said = f"step{'s' if len(at) > 1 else ''} {listed(at) if len(at) > 1 else f'{at[0]:,}'}"
+    return ", ".join([*(f"{n} {state}" for state, n in sorted(states.items())), said])
 
 
 def _seeds_of(row: Row, parts: Sequence[Part], measured: Measured) -> Iterator[tuple[str, str]]:

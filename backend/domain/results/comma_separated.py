@@ -12,7 +12,7 @@ HEAD = (
     "table", "set", "group", "is_start", "config", "config_sha256", "seeds", "column", "metric",
     "unit", "n", "statistic", "value", "low", "high", "interval_of", "values", "change",
     "change_low", "change_high", "is_better_than_start", "is_best", "runs", "measured_by",
-    "trained_on", "chose_checkpoints",
+    "trained_on", "chose_checkpoints", "standing",
 )  # fmt: skip
 # What a spreadsheet reads as the beginning of a formula or a command.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -23,7 +23,7 @@ def csv_of(answer: ResultsAnswer) -> str:
     lines = [
         [
             table.id, table.set, *_row(row), column.name, column.metric, column.unit, *_cell(cell),
-            column.is_trained, column.has_chosen,
+            column.is_trained, column.has_chosen, cell.standing,
         ]
         for table in answer.tables
         for row in table.rows

@@ -202,10 +202,11 @@ def _texts(given: Given) -> Iterator[Draft]:
 def _runs(given: Given) -> Iterator[Draft]:
     """What the runs have measured themselves: held out, from outside, and its price."""
     runs = given.measured.runs.values()
-    metrics = result_metrics({name for run in runs for name in run.values})
+    trained = [(run.config, run.trained) for run in runs]
+    metrics = result_metrics({name for _, values in trained for name in values})
     if not metrics:
         return
-    having = {name: [run.config for run in runs if name in run.values] for name in metrics}
+    having = {name: [config for config, values in trained if name in values] for name in metrics}
     apart = {name: measured_apart(name, configs) for name, configs in having.items()}
     yield Draft(
         id=str(TableKind.RUNS),

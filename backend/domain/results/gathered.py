@@ -103,7 +103,8 @@ def _measurements(
             yield from of_itself(run, starts.get(run.id, ""), makers.of(run.reference))
     for run in read.asked:
         if run.method != Method.EVALUATE:
-            found = {name: reading(run.values, name, run.steps) for name in run.values}
+            values = run.trained
+            found = {name: reading(values, name, run.steps) for name in values}
             yield Measurement(run.id, ITSELF, {}, found, run.id, run.number)
 
 

@@ -59,6 +59,11 @@ _SENTENCES: tuple[_Sentence, ...] = (
 )
 _MARKS: tuple[_Sentence, ...] = (
     (
+        lambda cell: bool(cell.standing),
+        "Where a cell names a step, its seeds run on, or were measured at other steps than others; "
+        "it has no arrow.",
+    ),
+    (
         lambda cell: cell.change is not None and cell.change.is_better,
         "An arrow marks what is better than the start by the 95 % interval of the difference.",
     ),

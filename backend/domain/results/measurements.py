@@ -26,6 +26,8 @@ TEXT_MEASURES = ("text_logp", "text_change")
 TEXTS = "texts"
 _SAMPLING = ("temperature", "top_p", "max_new_tokens")
 _PROMPT = ("system", "template")
+# Measured by a run before its first step, too.
+_BEFORE = ("eval/", "kl/", "length/")
 # A policy's own evaluation of its held-out prompts: worker.trainer.methods.policy_gradient.
 _OWN_SAMPLES = 2
 _UNKNOWN: Mapping[str, int] = {}
@@ -97,6 +99,18 @@ class MeasuredRun:
         return key_of(self.config.get("model"))
 
     @property
+    def trained(self) -> Mapping[str, float]:
+        """Its values without what it measured before its first step, which is its start's.
+
+        What was attached at step 0 stays: its output may be of that step.
+        """
+        return {
+            name: value
+            for name, value in self.values.items()
+            if self.steps.get(name) != 0 or not name.startswith(_BEFORE)
+        }
+
+    @property
     def reference(self) -> str:
         """The model that a policy is compared with, as `key_of` names it."""
         return key_of(self.config.get("reference")) or self.model
@@ -139,7 +153,7 @@ def of_itself(run: MeasuredRun, start: str, reference: str = "") -> list[Measure
     `reference`: the subject that it was compared with if it asked for it, response by response.
     """
     return [
-        *_measured(run, run.values, run.id, is_own=True, baseline=reference, steps=run.steps),
+        *_measured(run, run.trained, run.id, is_own=True, baseline=reference, steps=run.steps),
         *(
             replace(one, seed=json.dumps(run.drawn.seed))
             for one in _measured(run, run.first, start, is_own=True)
@@ -257,8 +271,7 @@ def chosen(
 
     Evaluations come before what runs measured themselves, the sampling that measured the most
     models before others, with which it cannot be compared, and the newest before older ones; what
-    several runs measured of one start is joined. `records`: what is
-    said for the ids in configs.
+    several runs measured of one start is joined. `records`: what is said for the ids in configs.
     """
     by_set: defaultdict[PromptSet, list[Measurement]] = defaultdict(list)
     for one in sorted(measurements, key=lambda one: one.number):

@@ -41,6 +41,7 @@ def cell_words(cell: ResultsCell, seeds: int) -> CellWords:
         f"{cell.n} of {seeds} seeds" if cell.n < seeds else "",
         f"{cell.n} seeds" if cell.n > max(seeds, 1) and not cell.is_iqm else "",
         "by prompt" if cell.interval_of == "prompts" else "",
+        cell.standing,
     ]
     points = f"({', '.join(each)})" if each else ""
     return CellWords(value, interval, points, ", ".join(one for one in notes if one))

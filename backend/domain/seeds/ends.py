@@ -36,7 +36,7 @@ def _why_of_one(group: Sequence[Draw], steps: Steps) -> str:
         return f"{_having(unmeasured, len(group))} no value"
     found = sorted({step for one in group if (step := steps[one.run]) is not None})
     if len(found) > 1:
-        return f"the seeds were measured at steps {_listed(found)}"
+        return f"the seeds were measured at steps {listed(found)}"
     return ""
 
 
@@ -68,7 +68,7 @@ def _why_beside_others(
     return f"measured at step {step:,}, others at step {expected:,}"
 
 
-def _listed(steps: Sequence[int]) -> str:
+def listed(steps: Sequence[int]) -> str:
     """Name two steps, or the first and the last of many."""
     joint = " and " if len(steps) == 2 else " to "
     return f"{steps[0]:,}{joint}{steps[-1]:,}"

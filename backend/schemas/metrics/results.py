@@ -74,6 +74,11 @@ class ResultsCell(ApiAnswer):
     is_iqm: bool
     points: list[ResultsPoint]
     change: ResultsChange | None = Field(description="From the start, if that was measured.")
+    standing: str = Field(
+        "",
+        description="Where its seeds stand that measured themselves and run on, or were measured "
+        "at other steps than those of other rows, as in `1 running, step 75`; none is `is_better`.",
+    )
     is_best: bool = Field(
         False,
         description="Better than every other row by more than chance, with all seeds succeeded.",

@@ -3238,6 +3238,12 @@ export interface components {
             /** @description From the start, if that was measured. */
             change: components["schemas"]["ResultsChange"] | null;
             /**
+             * Standing
+             * @description Where its seeds stand that measured themselves and run on, or were measured at other steps than those of other rows, as in `1 running, step 75`; none is `is_better`.
+             * @default
+             */
+            standing: string;
+            /**
              * Is Best
              * @description Better than every other row by more than chance, with all seeds succeeded.
              * @default false

@@ -1,13 +1,26 @@
 """What runs say of the model that they began with, each sampling it with its own seed."""
 
+import csv
+import io
+from dataclasses import replace
 from statistics import stdev
 from typing import Any
 
 import pytest
 
+from backend.domain.results.comma_separated import csv_of
 from backend.domain.results.markdown import markdown_of
 from backend.domain.results.measurements import MeasuredRun
-from tests.backend.results.plain_runs import answer_of, named, policy, spread, table_of
+from backend.domain.seeds.draws import Draw
+from backend.schemas.vocabulary import RunState
+from tests.backend.results.plain_runs import (
+    answer_of,
+    evaluation,
+    named,
+    policy,
+    spread,
+    table_of,
+)
 
 T_OF_2 = 4.302653
 
@@ -99,3 +112,81 @@ def test_the_mean_of_a_start_is_taken_by_seed() -> None:
     assert [cell and [one.value for one in cell.points] for cell in start] == [
         [0.1, 0.2, 0.9], [0.3, 0.4], pytest.approx([0.2, 0.3]),
     ]  # fmt: skip
+
+
+def at(run: MeasuredRun, step: int, state: str = "succeeded") -> MeasuredRun:
+    """The run with all its values at a step of a hundred, in a state."""
+    seed = run.config["seed"]
+    return replace(
+        run,
+        steps=dict.fromkeys(run.values, step),
+        draw=Draw(run.id, seed, RunState(state), steps=100),
+    )
+
+
+def test_what_a_run_measured_before_its_first_step_is_not_its_own() -> None:
+    """Seed 0 is at step 75; of seed 1 nothing but the start was measured."""
+    runs = [
+        at(begun(0, 0.598, 0.63), 75, "running"),
+        at(begun(1, 0.593, 0.593), 0, "running"),
+    ]
+    attached = replace(runs[1], values={"gold/reward": 0.5}, steps={"gold/reward": 0})
+    answer = answer_of(runs, [])
+
+    for table_id in ("runs", CHOSE):
+        cell = table_of(answer, table_id).rows[-1].cells[0]
+        assert cell is not None
+        assert [point.value for point in cell.points] == [0.63]
+    alone = answer_of([runs[1]], [])
+    assert [table.id for table in alone.tables] == [CHOSE]
+    assert [row.is_start for row in alone.tables[0].rows] == [True]
+    # What was attached may be of an output that is the start.
+    (cell,) = table_of(answer_of([attached], []), "runs").rows[0].cells
+    assert cell is not None
+    assert cell.value == 0.5
+
+
+def test_who_has_not_come_to_the_end_of_the_others_says_so_and_has_no_arrow() -> None:
+    """All are far above their start; three rows and *rloo* of the last are at step 100."""
+    rows = {
+        "grpo": [(100, "succeeded")] * 3,
+        "ppo": [(75, "running")],
+        "rloo": [(100, "succeeded"), (50, "failed"), (100, "succeeded")],
+        "remax": [(50, "succeeded")] * 3,
+        "reinforce_pp": [(100, "succeeded")] * 3,
+    }
+    runs = [
+        at(
+            replace(begun(n, 0.3, 0.9 + n / 100), id=f"{name}{n}", number=10 * place + n),
+            step,
+            state,
+        )
+        for place, (name, seeds) in enumerate(rows.items())
+        for n, (step, state) in enumerate(seeds)
+    ]
+    runs = [replace(run, config={**run.config, "estimator": run.id[:-1]}) for run in runs]
+    answer = answer_of(runs, [])
+
+    cells = {row.name: row.cells[0] for row in table_of(answer, CHOSE).rows if not row.is_start}
+
+    told = {name: cell and (cell.standing, cell.change and cell.change.is_better)
+            for name, cell in cells.items()}  # fmt: skip
+    assert told == {
+        "grpo": ("", True),
+        "ppo": ("1 running, step 75", False),
+        "rloo": ("1 failed, steps 50 and 100", False),
+        "remax": ("step 50", False),
+        "reinforce_pp": ("", True),
+    }
+    assert "by prompt, 1 running, step 75 |" in markdown_of(answer)
+    assert "Where a cell names a step" in answer.legend
+    lines = csv.DictReader(io.StringIO(csv_of(answer), newline=""))
+    assert {one["standing"] for one in lines if one["group"] == "remax"} == {"step 50"}
+    # An evaluation measures what each run has left.
+    chose = {"split": "heldout", "prompts": {"id": "snapshot_train"}}
+    found = [
+        evaluation(100 + n, f"model_{run.id}", spread("eval/pass@16", 0.5), **chose)
+        for n, run in enumerate(runs)
+    ]
+    passes = table_of(answer_of(runs, found), "passes")
+    assert not any(cell.standing for row in passes.rows for cell in row.cells if cell)

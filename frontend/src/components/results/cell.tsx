@@ -35,6 +35,26 @@ const changeText = (change: NonNullable<ResultsCell["change"]>): string =>
   `${signed(change.value)} compared with the start` +
   (change.interval == null ? "" : ` ${between(change.interval)}`);
 
+/** What to know of the seeds below the numbers. */
+function Notes({ cell, seeds }: { cell: ResultsCell; seeds: number }) {
+  return (
+    <>
+      {cell.is_iqm && <div className="faint small">{estimateText(true, cell.n)}</div>}
+      {cell.interval_of === "prompts" && <div className="faint small">by prompt</div>}
+      {cell.interval_of === null && <div className="faint small">no interval</div>}
+      {cell.n < seeds && (
+        <div className="fewer small">
+          {cell.n} of {seeds} seeds
+        </div>
+      )}
+      {cell.n > Math.max(seeds, 1) && !cell.is_iqm && (
+        <div className="faint small">{plural(cell.n, "seed")}</div>
+      )}
+      {cell.standing !== "" && <div className="fewer small">{cell.standing}</div>}
+    </>
+  );
+}
+
 /** `seeds`: how many the row has; 0 for a model that no run made. */
 export function Cell(props: {
   cell: ResultsCell | null | undefined;
@@ -60,17 +80,7 @@ export function Cell(props: {
       {cell.interval != null && <div className="faint">{between(cell.interval)}</div>}
       {scale !== null && <Spread cell={cell} scale={scale} />}
       {cell.points.length > 1 && <span className="sr-only">Seeds: {seedText}.</span>}
-      {cell.is_iqm && <div className="faint small">{estimateText(true, cell.n)}</div>}
-      {cell.interval_of === "prompts" && <div className="faint small">by prompt</div>}
-      {cell.interval_of === null && <div className="faint small">no interval</div>}
-      {cell.n < seeds && (
-        <div className="fewer small">
-          {cell.n} of {seeds} seeds
-        </div>
-      )}
-      {cell.n > Math.max(seeds, 1) && !cell.is_iqm && (
-        <div className="faint small">{plural(cell.n, "seed")}</div>
-      )}
+      <Notes cell={cell} seeds={seeds} />
       {cell.change != null && <span className="sr-only">{changeText(cell.change)}.</span>}
     </td>
   );

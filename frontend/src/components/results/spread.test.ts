@@ -13,6 +13,7 @@ const cell = (values: readonly number[], interval: ResultsCell["interval"]): Res
   is_iqm: false,
   points: values.map((value) => ({ run: "r", seed: 0, measured_by: [], value, interval: null })),
   change: null,
+  standing: "",
   is_best: false,
 });
 

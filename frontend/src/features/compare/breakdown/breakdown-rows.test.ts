@@ -19,6 +19,7 @@ const cell = (value: number): ResultsCell => ({
     interval: null,
   })),
   change: null,
+  standing: "",
   is_best: false,
 });
 const column = (name: string): ResultsColumn => ({
