@@ -12,7 +12,7 @@ from backend.domain.direction import direction_of
 from backend.domain.results.cells import Part
 from backend.domain.results.given import Given
 from backend.domain.results.measurements import ITSELF, TEXT_MEASURES, PromptSet
-from backend.domain.results.words import sampling_of, start_words
+from backend.domain.results.words import by_themselves, sampled, start_words
 from backend.domain.seeds.measures import measured_apart
 from backend.domain.verdict.gold import HELD_OUT, gold_metrics
 from backend.schemas.metrics.metric import Direction
@@ -87,8 +87,7 @@ def _scores(given: Given) -> Iterator[Draft]:
             kind=TableKind.SCORE,
             name="Score, length and score per token",
             set=label,
-            caption=f"On {_told(given, prompts)}: {sampling_of(given.one_of(prompts))}."
-            f"{start_words(given.n_starts(prompts))}",
+            caption=f"On {_told(given, prompts)}: {_how(given, prompts)}.{_start(given, prompts)}",
             columns=[_column(given, _called(one), prompts, one) for one in names],
             remarks=given.remarks.get(prompts, ()),
         )
@@ -105,15 +104,14 @@ def _breakdowns(given: Given) -> Iterator[Draft]:
             begin = f"{score}/{key}."
             levels = sorted((one for one in parts if one.startswith(begin)), key=natural)
             columns = [_column(given, one.removeprefix(begin), prompts, one) for one in levels]
-            label, how = given.labels[prompts], sampling_of(given.one_of(prompts))
+            label, how = given.labels[prompts], _how(given, prompts)
             yield Draft(
                 id=f"{TableKind.BREAKDOWN}/{label}/{key}",
                 kind=TableKind.BREAKDOWN,
                 name=f"{_called(str(score))} by {key}",
                 set=label,
                 caption=f"{_called(str(score))} on {_told(given, prompts)}, by `{key}`: {how}. The "
-                f"mean gives each value of `{key}` equal weight."
-                f"{start_words(given.n_starts(prompts))}",
+                f"mean gives each value of `{key}` equal weight.{_start(given, prompts)}",
                 columns=_with_mean(columns),
                 by=len(columns) if len(columns) > 1 else 0,
                 remarks=given.remarks.get(prompts, ()),
@@ -173,7 +171,7 @@ def _texts(given: Given) -> Iterator[Draft]:
     for texts in given.texts:
         label, is_trained = given.labels[texts], given.is_trained(texts)
         seen = ", on some of which runs were trained" if is_trained else ""
-        by = " Measured by the runs themselves at their newest evaluation."
+        by = f" {_capital(_by(given, texts))}." if given.one_of(texts).is_own else ""
         measured = given.measures(texts)
         known = [
             (name, metric)
@@ -187,7 +185,7 @@ def _texts(given: Given) -> Iterator[Draft]:
             set=label,
             caption=f"Mean log-probability of the responses of `{label}`{seen}: what falls was "
             f"forgotten. The change is from the model that each was compared with, text by text."
-            f"{by if given.one_of(texts).is_own else ''}{start_words(given.n_starts(texts))}",
+            f"{by}{_start(given, texts)}",
             columns=[
                 Column(
                     metric.title, [(texts, name)], direction_of(metric.name), metric.unit,
@@ -322,12 +320,33 @@ def _shown_ks(measures: Iterable[str]) -> list[int]:
 
 def _several(given: Given, sets: Sequence[PromptSet]) -> str:
     """How several sets were sampled, said once where it is the same."""
-    said = {one: sampling_of(given.one_of(one)) for one in sets}
-    start = start_words(given.n_starts(*sets))
+    said = {one: _how(given, one) for one in sets}
+    start = _start(given, *sets)
     if len(set(said.values())) == 1:
         (same,) = set(said.values())
-        return f"{same[0].upper()}{same[1:]}.{start}"
+        return f"{_capital(same)}.{start}"
     return "; ".join(f"`{given.labels[one]}`: {said[one]}" for one in sets) + f".{start}"
+
+
+def _how(given: Given, prompts: PromptSet) -> str:
+    """How the responses were sampled, and when, if the runs measured themselves."""
+    one = given.one_of(prompts)
+    by = f"{_by(given, prompts)}, " if one.is_own else ""
+    return by + sampled(one.sampling)
+
+
+def _by(given: Given, prompts: PromptSet) -> str:
+    return by_themselves(given.of_groups(prompts), given.outputs)
+
+
+def _start(given: Given, *sets: PromptSet) -> str:
+    """By whom the start was measured, if by the runs and beside their own models."""
+    are_there = any(map(given.n_measured, sets))
+    return start_words(given.n_starts(*sets)) if are_there else ""
+
+
+def _capital(sentence: str) -> str:
+    return f"{sentence[0].upper()}{sentence[1:]}"
 
 
 def _remarks(given: Given, sets: Sequence[PromptSet]) -> list[str]:

@@ -29,10 +29,11 @@ from backend.schemas.vocabulary import Method
 
 @dataclass(frozen=True)
 class KnownModel:
-    """A model that some config names: what it is called, and the run that made it."""
+    """A model that some config names: what it is called, the run that made it, at which step."""
 
     name: str
     run: str | None = None
+    step: int | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,9 @@ def gathered(read: Read) -> Given:
         missing=" ".join(filter(None, (_not_ended(runs.values()), _left_out(rows, runs)))),
         commits=sorted({one.commit for one in everybody if one.commit}),
         divided=read.divided,
+        outputs={
+            one.run: one.step for one in read.models.values() if one.run and one.step is not None
+        },
     )
 
 

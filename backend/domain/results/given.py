@@ -4,7 +4,7 @@ Made by `gathered`, read by `drafts` and `deciding`; pure.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from backend.domain.results.cells import Measured
@@ -17,7 +17,8 @@ from backend.schemas.rewards import LEARNED_TERMS
 class Given:
     """Everything that tables are made of. `labels`: what sets are called; `remarks`: by set.
 
-    `divided`: the snapshots that have held-out prompts beside those to be trained on.
+    `divided`: the snapshots that have held-out prompts beside those to be trained on. `outputs`:
+    the step of the weights that each run has left, where known.
     """
 
     rows: Sequence[Row]
@@ -27,6 +28,7 @@ class Given:
     missing: str = ""
     commits: Sequence[str] = ()
     divided: frozenset[str] = frozenset()
+    outputs: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def sets(self) -> list[PromptSet]:
@@ -54,9 +56,14 @@ class Given:
 
     def n_measured(self, prompts: PromptSet) -> int:
         """How many of the runs in groups were measured on a set."""
+        return len(self.of_groups(prompts))
+
+    def of_groups(self, prompts: PromptSet) -> dict[str, Measurement]:
+        """What counts of each run in a group that was measured on a set."""
         groups = (row for row in self.rows if row.is_group and not row.is_start)
-        runs = (one for row in groups for one in row.subjects)
-        return sum((one, prompts) in self.measured.chosen for one in runs)
+        found = {one: self.measured.chosen.get((one, prompts)) for row in groups
+                 for one in row.subjects}  # fmt: skip
+        return {run: one for run, one in found.items() if one is not None}
 
     @cached_property
     def _trained_data(self) -> set[str]:

@@ -135,6 +135,12 @@ class Measurement:
     seed: str = ""
     each: Sequence["Measurement"] = ()
 
+    @property
+    def step(self) -> int | None:
+        """The step of the run that measured itself; None if that is not known."""
+        return max((one.step for one in self.readings.values() if one.step is not None),
+                   default=None)  # fmt: skip
+
 
 def key_of(reference: Mapping[str, Any] | None) -> str:
     """How a config names a model: by its id, or by its name on a hub."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from backend.domain.results.measurements import Measurement
 from backend.domain.results.rows import Row
+from backend.domain.seeds.ends import listed
 from backend.domain.verdict.words import alike, as_set, shown
 from backend.plural import plural
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsTable
@@ -13,6 +14,7 @@ from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsT
 _MOST_SAID = 4
 _MOST_POINTS = 9
 _SHORT_HASH = 12
+_BEFORE = "by the runs themselves before their first step"
 
 
 @dataclass(frozen=True)
@@ -68,17 +70,37 @@ def provenance_of(answer: ResultsAnswer) -> str:
     return f"{code}; configs {answer.configs_sha256[:_SHORT_HASH] or 'none'}."
 
 
-def sampling_of(one: Measurement) -> str:
-    """How the responses were sampled, and by whom."""
-    by = "measured by the runs themselves at their newest evaluation, " if one.is_own else ""
-    return by + sampled(one.sampling)
+def by_themselves(own: Mapping[str, Measurement], outputs: Mapping[str, int]) -> str:
+    """When runs measured themselves, and how many have left the weights of an earlier step.
+
+    `outputs`: the step of these weights by run, where known. Without any it was the start alone.
+    """
+    if not own:
+        return f"measured {_BEFORE}"
+    found = {run: one.step for run, one in own.items()}
+    steps = {run: step for run, step in found.items() if step is not None}
+    at = sorted(set(steps.values()))
+    when = "at their newest evaluation"
+    if len(steps) == len(own):
+        when = f"at steps {listed(at)}" if len(at) > 1 else f"at step {at[0]:,}"
+    are_older = [outputs[run] < step for run, step in steps.items() if run in outputs]
+    return f"measured by the runs themselves {when}{_how_old(are_older)}"
+
+
+def _how_old(are_older: Sequence[bool]) -> str:
+    """How many outputs are of an earlier step; of none known, that they may be."""
+    n = sum(are_older)
+    if not are_older:
+        return " (not always the weights that a run has left)"
+    is_said = "is" if n == 1 else "are"
+    of = f"{n} of {plural(len(are_older), 'output')} {is_said} of an earlier step"
+    return f" ({of})" if n else ""
 
 
 def start_words(n: int) -> str:
     """By whom a start was measured that runs measured with so many seeds; empty for none."""
     once = ", once for each seed" if n > 1 else ""
-    by = f"by the runs themselves before their first step{once}"
-    return f" The start was measured {by}." if n else ""
+    return f" The start was measured {_BEFORE}{once}." if n else ""
 
 
 def sampled(said: Mapping[str, Any]) -> str:

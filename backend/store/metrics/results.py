@@ -154,7 +154,9 @@ def _evaluations(session: Session, projects: Collection[str], models: set[str]) 
 def _models(session: Session, keys: set[str], caller: Caller) -> dict[str, KnownModel]:
     models = session.scalars(select(Model).where(Model.id.in_(keys)))
     return {
-        one.id: KnownModel(one.name, one.run_id) for one in models if caller.sees(one.project_id)
+        one.id: KnownModel(one.name, one.run_id, one.step)
+        for one in models
+        if caller.sees(one.project_id)
     }
 
 

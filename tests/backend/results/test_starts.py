@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from backend.domain.results.comma_separated import csv_of
+from backend.domain.results.gathered import KnownModel
 from backend.domain.results.markdown import markdown_of
 from backend.domain.results.measurements import MeasuredRun
 from backend.domain.seeds.draws import Draw
@@ -190,3 +191,32 @@ def test_who_has_not_come_to_the_end_of_the_others_says_so_and_has_no_arrow() ->
     ]
     passes = table_of(answer_of(runs, found), "passes")
     assert not any(cell.standing for row in passes.rows for cell in row.cells if cell)
+
+
+def test_a_caption_says_at_which_step_runs_measured_and_whose_outputs_are_older() -> None:
+    """Of three outputs two are of the step that was measured; a fourth run has none yet."""
+    runs = [at(begun(n, 0.5, 0.6), 100) for n in range(4)]
+    models = {
+        f"model_grpo{n}": KnownModel(f"of grpo{n}", f"grpo{n}", step)
+        for n, step in enumerate((100, 25, 100))
+    }
+    table = table_of(answer_of(runs, [], (), model_grpo3=KnownModel("none"), **models), CHOSE)
+    assert ": measured by the runs themselves at step 100 (1 of 3 outputs is of an earlier" in (
+        table.caption
+    )
+
+    later = [*runs[:3], at(runs[3], 75)]
+    table = table_of(answer_of(later, [], (), model_grpo3=KnownModel("none"), **models), CHOSE)
+    assert "at steps 75 and 100 (1 of 3 outputs is of an earlier step)" in table.caption
+
+    table = table_of(answer_of(runs[:1], []), CHOSE)
+    assert "at step 100 (not always the weights that a run has left), 2 resp" in table.caption
+    table = table_of(answer_of(runs[:1], [], model_grpo0=models["model_grpo0"]), CHOSE)
+    assert ": measured by the runs themselves at step 100, 2 responses" in table.caption
+
+
+def test_a_caption_of_the_start_alone_says_when_it_was_measured() -> None:
+    table = table_of(answer_of([at(begun(0, 0.5, 0.5), 0, "running")], []), CHOSE)
+
+    assert ": measured by the runs themselves before their first step, 2 resp" in table.caption
+    assert "The start was" not in table.caption
