@@ -1,8 +1,9 @@
 """What the numbers and marks of tables mean, of those that the tables have; pure."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from backend.domain.results.words import has_points
+from backend.domain.seeds.estimates import FEWEST_FOR_INTERVAL
 from backend.schemas.metrics.results import ResultsCell, ResultsTable
 
 
@@ -33,13 +34,15 @@ def _mean(cells: Iterable[ResultsCell]) -> str:
     return f"A cell has {of} and its [95 % interval]."
 
 
-def _over_seeds(cells: Iterable[ResultsCell], *, is_drawn: bool) -> str:
+def _over_seeds(cells: Sequence[ResultsCell], *, is_drawn: bool) -> str:
     drawn = " (solid line, each seed a dot)" if is_drawn else ""
     none = any(cell.is_iqm and cell.interval is None for cell in cells)
     agree = "; if most of ten or more seeds agree, there is none" if none else ""
+    few = any(cell.n == FEWEST_FOR_INTERVAL and cell.interval_of == "seeds" for cell in cells)
+    chance = "; of three seeds it may be narrow by chance" if few else ""
     return (
         f"Of three or more seeds that differ, the interval is a t interval over the seeds{drawn}"
-        f"{agree}."
+        f"{agree}. It says nothing about other prompts: all seeds answered the same ones{chance}."
     )
 
 

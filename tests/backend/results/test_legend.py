@@ -25,6 +25,8 @@ def of(values: list[float], start: float | None = None) -> ResultsAnswer:
 PROMPTS = "over prompts (marked “by prompt”) and says nothing about other seeds."
 SEEDS = "the interval is a t interval over the seeds"
 ARROW, BOLD, IQM = "An arrow marks", "Bold marks", "interquartile mean"
+OTHERS = "says nothing about other prompts: all seeds answered the same ones"
+CHANCE = "of three seeds it may be narrow by chance"
 EACH = "Parentheses hold the values of the seeds one by one."
 
 
@@ -32,16 +34,17 @@ EACH = "Parentheses hold the values of the seeds one by one."
     ("answer", "there"),
     [
         (of([0.5]), {PROMPTS}),
-        (of([0.4, 0.5, 0.6]), {SEEDS, EACH}),
-        (of([0.4, 0.5, 0.6], start=0.2), {SEEDS, EACH, PROMPTS, ARROW, BOLD}),
-        (of([n / 20 for n in range(12)]), {SEEDS, IQM}),
+        (of([0.4, 0.5, 0.6]), {SEEDS, OTHERS, CHANCE, EACH}),
+        (of([0.4, 0.5, 0.6], start=0.2), {SEEDS, OTHERS, CHANCE, EACH, PROMPTS, ARROW, BOLD}),
+        (of([n / 20 for n in range(12)]), {SEEDS, OTHERS, IQM}),
     ],
     ids=["one seed", "three seeds", "beside their start", "twelve seeds"],
 )
 def test_what_is_there_is_explained(answer: ResultsAnswer, there: set[str]) -> None:
     legend = legend_of(answer.tables, is_drawn=False)
 
-    assert {one for one in (PROMPTS, SEEDS, EACH, ARROW, BOLD, IQM) if one in legend} == there
+    known = (PROMPTS, SEEDS, OTHERS, CHANCE, EACH, ARROW, BOLD, IQM)
+    assert {one for one in known if one in legend} == there
 
 
 def test_lines_and_dots_are_explained_where_they_are_drawn() -> None:
