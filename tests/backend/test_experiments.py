@@ -209,7 +209,7 @@ def test_evaluations_from_anywhere_in_the_project_count_for_the_runs_of_an_exper
     answer = api.get(f"{experiment}/results").raise_for_status().json()
 
     (table,) = answer["tables"]
-    assert (table["id"], table["kind"]) == ("score/prompts, heldout", "score")
+    assert (table["id"], table["kind"]) == ("score/held-out prompts of prompts", "score")
     start, group = table["rows"]
     assert (start["name"], start["is_start"], start["cells"][0]["value"]) == (
         "causal_lm",
@@ -282,7 +282,7 @@ def test_evaluations_of_all_models_decide_before_what_the_runs_measured(
     alone = api.get("/seed-groups", params={"runs": "run_eval1,run_eval2"}).json()
     assert len(alone["groups"]) == 2
     assert (found["metric"], found["title"], found["doubt"]) == ("eval/pass@1", "pass@1", "")
-    assert (found["evaluated_on"], found["has_chosen"]) == ("prompts, heldout", True)
+    assert (found["evaluated_on"], found["has_chosen"]) == ("held-out prompts of prompts", True)
     assert [group["value"] for group in found["groups"]] == [0.75, 0.25]
     assert found["groups"][0]["values"][0]["step"] is None
     assert found["differences"][0]["better"] == 0
@@ -310,9 +310,9 @@ def test_which_of_several_sets_decides_can_be_chosen(
         return found
 
     both = answer()
-    assert both["evaluation_sets"] == ["hard", "prompts, heldout"]
+    assert both["evaluation_sets"] == ["hard", "held-out prompts of prompts"]
     assert (both["evaluated_on"], both["differences"][0]["better"]) == ("hard", 1)
-    other = answer(evaluated_on="prompts, heldout")
+    other = answer(evaluated_on="held-out prompts of prompts")
     assert (other["metric"], other["differences"][0]["better"]) == ("eval/pass@1", 0)
     assert answer(evaluated_on="no such set") == both
     assert both["attached"] is None
@@ -322,12 +322,12 @@ def test_which_of_several_sets_decides_can_be_chosen(
         api.post(f"/runs/{run}/metrics", json=body).raise_for_status()
     attached = answer()
     assert (attached["metric"], attached["evaluated_on"]) == ("gold/reward", None)
-    chosen = answer(evaluated_on="prompts, heldout")
-    assert (chosen["metric"], chosen["evaluated_on"]) == ("eval/pass@1", "prompts, heldout")
+    chosen = answer(evaluated_on="held-out prompts of prompts")
+    assert (chosen["metric"], chosen["evaluated_on"]) == ("eval/pass@1", "held-out prompts of prompts")
     # Either way a page can offer the way to the other.
     for one in (attached, chosen):
         assert one["attached"] == "Gold reward"
-        assert one["evaluation_sets"] == ["hard", "prompts, heldout"]
+        assert one["evaluation_sets"] == ["hard", "held-out prompts of prompts"]
 
 
 def test_the_sets_of_a_run_have_their_prompts(
@@ -339,7 +339,7 @@ def test_the_sets_of_a_run_have_their_prompts(
     answer = api.get("/runs/run_eval1/sets").raise_for_status().json()
 
     (one,) = answer["sets"]
-    assert (one["label"], one["n_prompts"], one["samples_per_prompt"]) == ("prompts, heldout", 2, 4)
+    assert (one["label"], one["n_prompts"], one["samples_per_prompt"]) == ("held-out prompts of prompts", 2, 4)
     assert [(it["measure"], it["title"], it["unit"]) for it in answer["measures"]] == [
         ("pass@1", "pass@1", "share"), ("length", "Length", "tokens"),
     ]  # fmt: skip

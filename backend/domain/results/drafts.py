@@ -29,6 +29,7 @@ _WON = re.compile(r"eval/[^/]+/win_rate")
 _PRICES = (("kl/exact", "kl/response"), ("eval/length", "length/mean"))
 _UNITS = {"score_per_token": "per token", "length": "tokens", "reward": ""}
 _MEAN = "Mean"
+_APART = " These sets hold other prompts: compare within a column only."
 _CHOSE = "held-out prompts by which the checkpoints were chosen"
 
 
@@ -128,14 +129,16 @@ def _passes(given: Given) -> Iterator[Draft]:
         for k in shown[prompts]
     ]
     are_several = any(not column.name.endswith(" pass@1") for column in columns)
-    if not (are_several or any(column.is_trained for column in columns)):
+    is_trained = any(column.is_trained for column in columns)
+    if not (are_several or is_trained):
         return
+    by_set = "pass@k by set" if len(sets) > 1 else "pass@k"
     most_telling = next(iter(shown))
     yield Draft(
         id=str(TableKind.PASSES),
         kind=TableKind.PASSES,
-        name="Train and test pass@k",
-        caption=_several(given, sets),
+        name="Train and test pass@k" if is_trained else by_set,
+        caption=f"{_several(given, sets)}{_APART if len(sets) > 1 else ''}",
         columns=columns,
         by=[column.parts[0][0] for column in columns].index(most_telling),
         remarks=_remarks(given, sets),

@@ -24,7 +24,13 @@ from backend.domain.results.rows import Row, rows_of
 from backend.domain.results.words import first_of
 from backend.domain.seeds.named_ids import called
 from backend.plural import plural
-from backend.schemas.vocabulary import Method
+from backend.schemas.vocabulary import Method, Split
+
+# A snapshot may be called `train`: its held-out prompts would read as training data.
+_SIDES: Mapping[str, str] = {
+    Split.HELDOUT: "held-out prompts",
+    Split.TRAIN: "training prompts",
+}
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,9 @@ def _label(one: PromptSet, data: Mapping[str, str]) -> str:
     if one.name:
         return one.name
     name = data.get(one.data, "prompts")
+    side = _SIDES.get(one.split, "")
+    if side:
+        return f"{side} of {name}"
     return name if one.split == "all" else f"{name}, {one.split}"
 
 

@@ -75,12 +75,12 @@ def test_prompts_that_a_run_was_trained_on_never_decide() -> None:
 
 
 def test_prompts_that_chose_the_checkpoint_decide_only_where_no_others_do() -> None:
-    """`train, heldout` comes after `unseen` also by name; so its rival is called `z`."""
+    """By its name it would come before its rival, which is called `z`."""
     chose = {"prompts": {"id": "snapshot_train"}, "split": "heldout"}
 
     alone = decided(*both(10, (0.4, 0.6), **chose))
     assert alone is not None
-    assert (alone.label, alone.values["a"]) == ("train, heldout", 0.4)
+    assert (alone.label, alone.values["a"]) == ("held-out prompts of train", 0.4)
     beside = decided(
         *(
             evaluation(

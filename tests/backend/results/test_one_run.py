@@ -41,7 +41,7 @@ def test_a_policy_has_its_held_out_prompts_and_its_named_sets() -> None:
     found = sets_measured(run, {"snapshot_train": "train"}, {})
 
     assert [(one.label, one.samples_per_prompt) for one in found.sets] == [
-        ("train, heldout", 2), ("ood", 16),
+        ("held-out prompts of train", 2), ("ood", 16),
     ]  # fmt: skip
 
 

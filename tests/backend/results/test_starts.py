@@ -40,7 +40,7 @@ def begun(n: int, first: float, last: float, **changes: Any) -> MeasuredRun:
     )
 
 
-CHOSE = "score/train, heldout"
+CHOSE = "score/held-out prompts of train"
 STARTS = (0.598, 0.593, 0.581)
 
 

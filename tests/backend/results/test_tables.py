@@ -179,14 +179,14 @@ def test_rewards_with_and_without_the_over_long_penalty_are_not_compared() -> No
         held_out("c", 3, overlong="penalize", overlong_penalty={"factor": 1}),
         held_out("d", 4, overlong="penalize", overlong_penalty={"factor": 2}),
     ]
-    table = table_of(answer_of(runs, []), "score/train, heldout")
+    table = table_of(answer_of(runs, []), "score/held-out prompts of train")
     assert [row.cells[0].value for row in table.rows if row.cells[0]] == [0.2, 0.1]
     assert table.remarks == [
         "1 evaluation is left out as not comparable: `overlong` is penalize instead of none.",
         "1 evaluation is left out as not comparable: `overlong` is penalize instead of none.",
     ]
 
-    table = table_of(answer_of(runs[2:], []), "score/train, heldout")
+    table = table_of(answer_of(runs[2:], []), "score/held-out prompts of train")
     assert [row.cells[0].value for row in table.rows if row.cells[0]] == [0.4]
     assert table.remarks == [
         "1 evaluation is left out as not comparable: `overlong_penalty.factor` is 1 instead of 2."
@@ -201,7 +201,7 @@ def test_what_passes_and_named_sets_are_compared_whatever_the_penalty() -> None:
         held_out("a", 1, overlong="keep", estimator="rloo", **sets),
         held_out("b", 2, overlong="penalize", **sets),
     ]
-    for name in ("score/train, heldout", "score/ood"):
+    for name in ("score/held-out prompts of train", "score/ood"):
         table = table_of(answer_of(runs, []), name)
         assert (table.remarks, len(table.rows)) == ([], 2)
 
@@ -419,9 +419,29 @@ def test_pass_at_k_is_told_on_what_was_trained_on_and_on_what_was_not() -> None:
         ("train pass@1", True), ("train pass@2", True), ("test pass@1", False),
         ("test pass@16", False),
     ]  # fmt: skip
+    assert table.name == "Train and test pass@k"
+    assert table.caption.endswith(". These sets hold other prompts: compare within a column only.")
     assert [one.metric for one in table.columns][1] == "eval/train/pass@2"
     assert r"| train pass@1 \(trained on\) |" in markdown_of(answer_of(runs, found))
     assert [cell and cell.value for cell in table.rows[0].cells] == [0.9, 0.95, 0.1, 0.4]
+
+
+def test_pass_at_k_of_what_nobody_was_trained_on_is_not_called_training() -> None:
+    """The snapshot is called `train`; its held-out prompts are none that were trained on."""
+    chose = {"prompts": {"id": "snapshot_train"}, "split": "heldout"}
+    passed = {"eval/pass@1": 0.1, "eval/pass@16": 0.4}
+    alone = [evaluation(10, "model_g", passed, **chose)]
+    for found, name in (
+        (alone, "pass@k"),
+        ([*alone, evaluation(11, "model_g", passed)], "pass@k by set"),
+    ):
+        table = table_of(answer_of([policy("g", 0)], found), "passes")
+        assert table.name == name
+        assert table.columns[-1].name == "held-out prompts of train pass@16"
+        assert ("within a column only" in table.caption) == (len(found) > 1)
+    taught = evaluation(12, "model_g", passed, **chose | {"split": "train"})
+    table = table_of(answer_of([policy("g", 0)], [taught]), "passes")
+    assert table.columns[0].name == "training prompts of train pass@1"
 
 
 def test_what_was_trained_on_comes_last_and_says_so_where_a_table_is_of_one_set() -> None:
