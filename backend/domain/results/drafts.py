@@ -12,7 +12,7 @@ from backend.domain.direction import direction_of
 from backend.domain.results.cells import Part
 from backend.domain.results.given import Given
 from backend.domain.results.measurements import ITSELF, TEXT_MEASURES, PromptSet
-from backend.domain.results.words import by_themselves, sampled, start_words
+from backend.domain.results.words import by_themselves, sampled, start_words, unmoved_words
 from backend.domain.seeds.measures import measured_apart
 from backend.domain.verdict.gold import HELD_OUT, gold_metrics
 from backend.schemas.metrics.metric import Direction
@@ -90,7 +90,7 @@ def _scores(given: Given) -> Iterator[Draft]:
             set=label,
             caption=f"On {_told(given, prompts)}: {_how(given, prompts)}.{_start(given, prompts)}",
             columns=[_column(given, _called(one), prompts, one) for one in names],
-            remarks=given.remarks.get(prompts, ()),
+            remarks=[*given.remarks.get(prompts, ()), *_unmoved(given, prompts)],
         )
 
 
@@ -115,7 +115,7 @@ def _breakdowns(given: Given) -> Iterator[Draft]:
                 f"mean gives each value of `{key}` equal weight.{_start(given, prompts)}",
                 columns=_with_mean(columns),
                 by=len(columns) if len(columns) > 1 else 0,
-                remarks=given.remarks.get(prompts, ()),
+                remarks=[*given.remarks.get(prompts, ()), *_unmoved(given, prompts)],
             )
 
 
@@ -353,6 +353,20 @@ def _capital(sentence: str) -> str:
 
 
 def _remarks(given: Given, sets: Sequence[PromptSet]) -> list[str]:
-    return [
+    said = [
         f"`{given.labels[one]}`: {remark}" for one in sets for remark in given.remarks.get(one, ())
     ]
+    return [*said, *_unmoved(given, *sets)]
+
+
+def _unmoved(given: Given, *sets: PromptSet) -> list[str]:
+    """Say whose outputs, which evaluations measured, are the model that they began with."""
+    evaluated = {run for one in sets for run, by in given.of_groups(one).items() if not by.is_own}
+    runs = given.measured.runs
+    found = [
+        (row, sum(given.outputs.get(run) == 0 for run in row.subjects if run in evaluated))
+        for row in given.rows
+        if row.is_group and runs[row.subjects[0]].method == Method.POLICY_GRADIENT
+    ]
+    said = unmoved_words([(row.name, n, len(row.subjects)) for row, n in found if n > 0])
+    return [said] if said else []

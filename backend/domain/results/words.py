@@ -103,6 +103,22 @@ def start_words(n: int) -> str:
     return f" The start was measured {_BEFORE}{once}." if n else ""
 
 
+def unmoved_words(groups: Sequence[tuple[str, int, int]]) -> str:
+    """Say which groups have left the model that they began with; empty for none.
+
+    `groups`: the name of each, how many of its seeds have, and how many it has.
+    """
+    if not groups:
+        return ""
+    said = [f"{f'{k} of {n} seeds of ' if n > 1 else ''}`{name}`" for name, k, n in groups]
+    they, their = ("they", "their") if sum(k for _, k, _ in groups) > 1 else ("it", "its")
+    outputs = "; ".join(first_of(said))
+    return (
+        f"The model that {they} began with is the output of {outputs}: {their} held-out prompts "
+        "chose step 0."
+    )
+
+
 def sampled(said: Mapping[str, Any]) -> str:
     """How responses were sampled: how many to each prompt, how long, how freely."""
     n = said["samples_per_prompt"]

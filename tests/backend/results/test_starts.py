@@ -220,3 +220,35 @@ def test_a_caption_of_the_start_alone_says_when_it_was_measured() -> None:
 
     assert ": measured by the runs themselves before their first step, 2 resp" in table.caption
     assert "The start was" not in table.caption
+
+
+def test_outputs_that_are_the_start_are_named_below_what_evaluations_found() -> None:
+    """Of *grpo* one seed of two, of *rloo* the only one; *ppo* has left what it trained."""
+    seeds = {"grpo0": 0, "grpo1": 25, "rloo0": 0, "ppo0": 50}
+    runs = [
+        policy(name, n, seed=int(name[-1]), estimator=name[:-1]) for n, name in enumerate(seeds)
+    ]
+    models = {f"model_{one}": KnownModel(one, one, step) for one, step in seeds.items()}
+    values = {"eval/pass@1": 0.5, "eval/pass@16": 0.9, "eval/length": 9.0}
+    values |= {f"eval/ood/{name.removeprefix('eval/')}": one for name, one in values.items()}
+    found = [
+        evaluation(10 + n, f"model_{run.id}", values, evaluation_sets=[named("ood")])
+        for n, run in enumerate(runs)
+    ]
+    said = (
+        "The model that they began with is the output of 1 of 2 seeds of `grpo`; `rloo`: their "
+        "held-out prompts chose step 0."
+    )
+
+    answer = answer_of(runs, found, (), **models)
+
+    for table_id in ("score/test", "passes", "sets"):
+        assert table_of(answer, table_id).remarks == [said]
+    (alone,) = table_of(answer_of(runs[2:], found[2:], (), **models), "score/test").remarks
+    assert alone == (
+        "The model that it began with is the output of `rloo`: its held-out prompts chose step 0."
+    )
+    # What a run measured of itself is not of its output.
+    own = at(begun(0, 0.5, 0.6), 100)
+    left = {"model_grpo0": KnownModel("x", "grpo0", 0)}
+    assert table_of(answer_of([own], [], (), **left), CHOSE).remarks == []
