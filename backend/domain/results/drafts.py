@@ -344,8 +344,11 @@ def _by(given: Given, prompts: PromptSet) -> str:
 
 def _start(given: Given, *sets: PromptSet) -> str:
     """By whom the start was measured, if by the runs and beside their own models."""
-    are_there = any(map(given.n_measured, sets))
-    return start_words(given.n_starts(*sets)) if are_there else ""
+    by_runs = [one for one in sets if given.n_measured(one) and given.n_starts(one)]
+    if not by_runs:
+        return ""
+    labels = [f"`{given.labels[one]}`" for one in by_runs] if len(by_runs) < len(sets) else []
+    return start_words(max(map(given.n_starts, by_runs)), labels)
 
 
 def _capital(sentence: str) -> str:

@@ -93,10 +93,10 @@ class Given:
         """Whether a run kept its best checkpoint by prompts of this set."""
         return prompts.data in self._trained_data and prompts.split == "heldout"
 
-    def n_starts(self, *sets: PromptSet) -> int:
-        """With how many seeds runs measured their start on one of these sets themselves."""
+    def n_starts(self, prompts: PromptSet) -> int:
+        """With how many seeds runs measured their start on a set themselves."""
         chosen = self.measured.chosen.items()
-        return max((len(one.each) for (_, at), one in chosen if at in sets), default=0)
+        return max((len(one.each) for (_, at), one in chosen if at == prompts), default=0)
 
     def measures(self, prompts: PromptSet) -> set[str]:
         """What was measured on a set."""

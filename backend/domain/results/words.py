@@ -97,10 +97,11 @@ def _how_old(are_older: Sequence[bool]) -> str:
     return f" ({of})" if n else ""
 
 
-def start_words(n: int) -> str:
-    """By whom a start was measured that runs measured with so many seeds; empty for none."""
+def start_words(n: int, labels: Sequence[str]) -> str:
+    """Say that runs measured their start with so many seeds; on these sets, if not on all."""
     once = ", once for each seed" if n > 1 else ""
-    return f" The start was measured {_BEFORE}{once}." if n else ""
+    start = f"On {', '.join(labels)} the start" if labels else "The start"
+    return f" {start} was measured {_BEFORE}{once}."
 
 
 def unmoved_words(groups: Sequence[tuple[str, int, int]]) -> str:

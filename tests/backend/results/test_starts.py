@@ -252,3 +252,15 @@ def test_outputs_that_are_the_start_are_named_below_what_evaluations_found() -> 
     own = at(begun(0, 0.5, 0.6), 100)
     left = {"model_grpo0": KnownModel("x", "grpo0", 0)}
     assert table_of(answer_of([own], [], (), **left), CHOSE).remarks == []
+
+
+def test_of_several_sets_the_caption_says_on_which_the_runs_measured_their_start() -> None:
+    passed = {"eval/pass@1": 0.5, "eval/pass@16": 0.9}
+    run = policy("g", 0, values=passed, first=passed)
+
+    table = table_of(answer_of([run], [evaluation(10, "model_g", passed)]), "passes")
+    assert (
+        " On `held-out prompts of train` the start was measured by the runs themselves before "
+        "their first step." in table.caption
+    )
+    assert " The start was measured by" in table_of(answer_of([run], []), "passes").caption
