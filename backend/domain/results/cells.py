@@ -157,7 +157,7 @@ def _standings(rows: Sequence[Row], parts: Sequence[Part], measured: Measured) -
     Of what runs measured themselves: an evaluation is of what a run has left.
     """
     steps = [measured.steps(part) for part in parts]
-    groups = [_own_draws(row, parts, measured) for row in rows]
+    groups = [_own_draws(row, parts, measured, steps) for row in rows]
     by_part = [why_open(groups, one) for one in steps]
     return [
         _where(group, steps) if any(whys) else ""
@@ -165,17 +165,15 @@ def _standings(rows: Sequence[Row], parts: Sequence[Part], measured: Measured) -
     ]
 
 
-def _own_draws(row: Row, parts: Sequence[Part], measured: Measured) -> list[Draw]:
+def _own_draws(
+    row: Row, parts: Sequence[Part], measured: Measured, steps: Sequence[Steps]
+) -> list[Draw]:
     """The seeds of a group that have measured this themselves, at steps that are known."""
     if not _is_rival(row):
         return []
-    known = [one for one in row.subjects if measured.reading(one, parts) is not None]
-    steps = [measured.steps(part) for part in parts]
-    return [
-        measured.runs[one].drawn
-        for one in known
-        if any(by_run.get(one) is not None for by_run in steps)
-    ]
+    own = [one for one in row.subjects if any(by_run.get(one) is not None for by_run in steps)]
+    known = [one for one in own if measured.reading(one, parts) is not None]
+    return [measured.runs[one].drawn for one in known]
 
 
 def _where(group: Sequence[Draw], steps: Sequence[Steps]) -> str:
