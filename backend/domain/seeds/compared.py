@@ -35,27 +35,55 @@ from backend.schemas.vocabulary import Method
 _FEW = 30
 
 
+def measured(names: Mapping[str, AbstractSet[str]], draws: Mapping[str, Draw]) -> list[str]:
+    """The runs of which a metric that decides is asked: not those that may measure it later.
+
+    `names`: the metrics of each run. What succeeded without any that could decide never has one.
+    """
+    begun = [run for run, own in names.items() if own]
+    return [run for run in begun if draws[run].has_succeeded or _could_decide(names[run])] or begun
+
+
+def _could_decide(names: AbstractSet[str]) -> list[str]:
+    """The metrics of these that could decide, the best first."""
+    return [*gold_metrics(names), *(name for name in HELD_OUT if name in names)]
+
+
 def deciding_metric(
     configs: Sequence[Mapping[str, Any]], names: Sequence[AbstractSet[str]]
 ) -> tuple[str | None, str]:
-    """The metric that decides between runs with these configs and metrics; if none, why."""
-    common = set.intersection(*map(set, names)) if names else set()
-    held_out = (name for name in HELD_OUT if name in common)
-    found = next(iter((*gold_metrics(common), *held_out)), None)
+    """The metric that decides between runs with these configs; if none, why.
+
+    `names`: the metrics of those that have `measured` something.
+    """
+    if not names:
+        return None, "Not decided yet: no run has measured anything."
+    found = next(iter(_could_decide(set.intersection(*map(set, names)))), None)
     if found is None:
         return None, (
-            "These runs share no held-out metric and no evaluation from outside, so their own "
-            "metrics cannot show which is better. If `evaluate` runs measured their models, the "
-            "results of their experiment have the numbers."
+            f"{_who_share(len(configs), len(configs) - len(names))} no held-out metric and no "
+            "evaluation from outside, so their own metrics cannot show which is better. If "
+            "`evaluate` runs measured their models, the results of their experiment have the "
+            "numbers."
         )
     apart = measured_apart(found, configs)
     alike = [configs[place] for place in most_alike(found, configs)]
     if apart is not None and len({without_seed(config) for config in alike}) < 2:
         return None, (
-            f"{_called(found, configs[0])} measures something else in each group, because "
+            f"{_called(found, alike[0])} measures something else in each group, because "
             f"`{apart}` differs. Evaluate all groups alike and attach the results as `gold/reward`."
         )
     return found, ""
+
+
+def _who_share(n_runs: int, n_open: int) -> str:
+    if not n_open:
+        return "These runs share"
+    has = "has" if n_open == 1 else "have"
+    others = "the other has" if n_runs - n_open == 1 else "the others share"
+    return (
+        f"Not decided yet: {n_open} of {n_runs} runs {has} measured nothing held out, and {others}"
+    )
 
 
 @dataclass(frozen=True)

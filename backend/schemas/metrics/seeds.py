@@ -85,8 +85,8 @@ class SeedGroups(ApiAnswer):
     """Groups of runs, that of the oldest run first, and the best beside each of the others."""
 
     metric: str | None = Field(
-        description="The metric that all of them have and that decides between those that measure "
-        "the same by it; null = there is none."
+        description="The metric that decides between those that measure the same by it; all of "
+        "them have it but those that have measured nothing yet. Null = there is none."
     )
     title: str = Field(description="What people call this metric; empty without one.")
     evaluated_on: str | None = Field(

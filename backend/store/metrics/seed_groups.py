@@ -5,7 +5,7 @@ Called by `backend.api.seed_groups`; the statistics are `backend.domain.seeds`.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
@@ -14,8 +14,8 @@ from backend.domain.access import Caller
 from backend.domain.results.deciding import evaluated
 from backend.domain.results.measurements import key_of
 from backend.domain.seeds import groups as seeds
-from backend.domain.seeds.compared import Measure, compared, deciding_metric
-from backend.domain.seeds.draws import counted
+from backend.domain.seeds.compared import Measure, compared, deciding_metric, measured
+from backend.domain.seeds.draws import Draw, counted
 from backend.domain.seeds.named_ids import called
 from backend.domain.verdict.gold import gold_metrics
 from backend.schemas.metrics.seeds import SeedGroups, SeedValue
@@ -40,7 +40,7 @@ def of_runs(
     drawn = draws.of_runs(session, configs)
     counting = [run for runs in counted(seeds.seed_groups(configs), drawn) for run in runs]
     by = (
-        _deciding(session, {run: configs[run] for run in counting}, names, evaluated_on, caller)
+        _deciding(session, _Asked(counting, configs, names, drawn), evaluated_on, caller)
         if metric is None
         else _newest(session, counting, metric)
     )
@@ -75,20 +75,31 @@ def metrics_of(session: Session, run_ids: Iterable[str]) -> dict[str, set[str]]:
     return {run_id: set(summary) for run_id, summary in rows}
 
 
-def _deciding(
-    session: Session,
-    configs: Mapping[str, dict[str, Any]],
-    names: Mapping[str, set[str]],
-    evaluated_on: str | None,
-    caller: Caller,
-) -> Measure:
+class _Asked(NamedTuple):
+    """The runs that count, and what is known of these and others."""
+
+    run_ids: Sequence[str]
+    configs: Mapping[str, dict[str, Any]]
+    names: Mapping[str, set[str]]
+    draws: Mapping[str, Draw]
+
+    @property
+    def measured(self) -> list[str]:
+        return measured({run: self.names[run] for run in self.run_ids}, self.draws)
+
+
+def _deciding(session: Session, asked: _Asked, evaluated_on: str | None, caller: Caller) -> Measure:
     """The set that was asked for, else what somebody attached, else evaluations, else the runs."""
-    run_ids = list(configs)
+    run_ids = asked.run_ids
     metric, why_none = deciding_metric(
-        list(configs.values()), [names[run_id] for run_id in run_ids]
+        [asked.configs[run] for run in run_ids], [asked.names[run] for run in asked.measured]
     )
     attached = metric if metric is not None and gold_metrics([metric]) else None
-    found = evaluated(results.given(session, run_ids, caller), run_ids)
+    given = results.given(session, run_ids, caller)
+    found = evaluated(given, run_ids)
+    if not found and metric is None:
+        # Nobody can have evaluated what runs that are still to come will leave.
+        found = evaluated(given, asked.measured)
     labels = [one.label for one in found]
     if found and (attached is None or evaluated_on in labels):
         one = next((one for one in found if one.label == evaluated_on), found[0])

@@ -4012,7 +4012,7 @@ export interface components {
         SeedGroups: {
             /**
              * Metric
-             * @description The metric that all of them have and that decides between those that measure the same by it; null = there is none.
+             * @description The metric that decides between those that measure the same by it; all of them have it but those that have measured nothing yet. Null = there is none.
              */
             metric: string | null;
             /**

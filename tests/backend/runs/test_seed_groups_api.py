@@ -300,6 +300,47 @@ def test_runs_without_a_common_measure_are_grouped_without_an_answer(
     assert [group["value"] for group in answer["groups"]] == [None, None]
 
 
+def test_runs_that_have_measured_nothing_yet_leave_the_others_their_answer(
+    api: TestClient, database: Database, seed: Seed, groups: list[list[str]]
+) -> None:
+    queued = [made(api, database, seed, n, [], state="queued", optim={"lr": 0.1}) for n in range(3)]
+    # It trains, and was not evaluated yet.
+    begun = made(api, database, seed, 3, [], state="running", optim={"lr": 0.1})
+    with database.write() as session:
+        metrics.append(
+            session, begun, 1, [MetricLine(step=1, time=1.0, values={"reward/mean": 0.5})], at=AT
+        )
+
+    answer = asked(api, [*groups[0], *groups[1], *queued, begun])
+
+    assert (answer["metric"], answer["why_none"]) == ("eval/reward", "")
+    assert [(one["better"], one["worse"]) for one in answer["differences"]] == [(0, 1)]
+    assert [one["why_open"] for one in answer["groups"]] == [
+        "",
+        "",
+        "4 of 4 seeds have not succeeded (3 queued, 1 running)",
+    ]
+
+
+def test_why_no_metric_decides_is_said_of_the_runs_that_measured_something(
+    api: TestClient, database: Database, seed: Seed
+) -> None:
+    queued = [made(api, database, seed, n, [], state="queued") for n in range(2)]
+    assert asked(api, queued)["why_none"] == "Not decided yet: no run has measured anything."
+
+    ended = made(api, database, seed, 2, [])
+    with database.write() as session:
+        metrics.append(
+            session, ended, 1, [MetricLine(step=1, time=1.0, values={"reward/mean": 0.5})], at=AT
+        )
+    none_held_out = asked(api, [ended])["why_none"]
+    assert none_held_out.startswith("These runs share no held-out metric")
+    assert asked(api, [*queued, ended])["why_none"].startswith(
+        "Not decided yet: 2 of 3 runs have measured nothing held out, and the other has no "
+        "held-out metric and no evaluation from outside, so"
+    )
+
+
 def test_a_baseline_changes_what_is_measured_beside_it_and_nothing_else() -> None:
     """The model of the start has no baseline, its policies have it."""
     alone = {"method": "evaluate", "prompts": {"id": "snapshot_a"}}

@@ -11,7 +11,7 @@ const group = (apart: string | null): SeedGroup => ({
   runs: ["run_a"],
   config: {},
   left_out: [],
-  values: [],
+  values: [{ run: "run_a", value: 1, step: 8, state: "succeeded" }],
   value: 1,
   interval: null,
   is_iqm: false,
@@ -181,6 +181,20 @@ test("groups that have not come to one end are named with the reason", () => {
   expect(said(2)).toContain(`C. Not compared yet: ${why}. A group is compared once all its seeds`);
   expect(said(1)).toContain(
     "Not decided by held-out reward: fewer than two groups can be compared",
+  );
+});
+
+test("where runs have no value yet, it is said of how many", () => {
+  const measured = { ...group(null), runs: ["run_a", "run_b"] };
+  const repeated = {
+    ...group(null),
+    ...{ runs: ["run_c", "run_d"], values: [] },
+    left_out: [{ run: "run_c", counts: "run_d", why: "it repeats seed 1" }],
+  };
+  const groups = [measured, { ...repeated, why_open: "the only seed has not succeeded" }];
+
+  expect(text(answer([], { groups }))).toContain(
+    "Not decided yet: 2 of 3 runs have no held-out reward.",
   );
 });
 

@@ -3,7 +3,7 @@ import "./answer.css";
 
 import type { GroupDifference, SeedGroup, SeedGroups } from "@/api/types";
 import { Sentence } from "@/components/text/sentence";
-import { lowerFirst, number } from "@/lib/format";
+import { lowerFirst, number, plural } from "@/lib/format";
 
 import { FEWEST_FOR_MEAN } from "./estimate";
 import { letterOf } from "./group-names";
@@ -18,6 +18,10 @@ function headline(answer: SeedGroups): string {
   if (groups.length < 2) return "These runs are seeds of one config.";
   if (metric === null) return whyNone;
   const [first] = differences;
+  const alike = groups.filter(({ apart }) => apart === null);
+  const [missing, all] = withoutValue(alike);
+  if (first === undefined && alike.length > 1 && missing > 0)
+    return `Not decided yet: ${number(missing)} of ${plural(all, "run")} ${missing === 1 ? "has" : "have"} no ${measure}.`;
   if (first === undefined && groups.some((group) => group.why_open !== ""))
     return `Not decided by ${measure}: fewer than two groups can be compared yet.`;
   if (first === undefined)
@@ -29,6 +33,12 @@ function headline(answer: SeedGroups): string {
     return `${best} is better than ${others} by ${measure}.`;
   }
   return `Not decided by ${measure}: ${undecided(first.better, answer)}.`;
+}
+
+/** How many of the runs that count have no value, and how many count. */
+function withoutValue(groups: readonly SeedGroup[]): [missing: number, all: number] {
+  const all = groups.reduce((n, one) => n + one.runs.length - one.left_out.length, 0);
+  return [all - groups.reduce((n, one) => n + one.values.length, 0), all];
 }
 
 /** Which groups are not told apart from the best, and why: of too few seeds those alone. */

@@ -6,11 +6,10 @@ import { useState } from "react";
 import { useParams } from "react-router";
 
 import { experimentQuery } from "@/api/experiments";
-import { resultsQuery } from "@/api/measured/results";
 import { runsByIdQuery } from "@/api/runs";
 import { seedGroupsQuery } from "@/api/seed-groups";
 import { managesIn, meQuery } from "@/api/session";
-import type { Experiment, ResultsTable, Run } from "@/api/types";
+import type { Experiment, Run } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { keepFocus } from "@/components/focus/kept-focus";
 import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
@@ -48,9 +47,6 @@ function Texts({ experiment }: { experiment: Experiment }) {
   );
 }
 
-/** Tables that say nothing of which answers are better. */
-const BESIDE: ReadonlySet<ResultsTable["kind"]> = new Set(["texts", "runs"] as const);
-
 function AnswerOf(props: { experiment: Experiment; refetchMs: number | false }) {
   const { experiment, refetchMs } = props;
   const [set, choose] = useChosenSet();
@@ -60,14 +56,9 @@ function AnswerOf(props: { experiment: Experiment; refetchMs: number | false }) 
     placeholderData: (before, asked) => (asked?.queryKey[4] === set ? before : undefined),
     refetchInterval: refetchMs,
   });
-  const results = useQuery(resultsQuery(experiment.id)).data;
-  // What the runs have not measured themselves, evaluations of what they left may have.
-  const isEvaluated = results?.tables.some(({ kind }) => !BESIDE.has(kind)) === true;
   return (
     <Loaded query={groups} lines={3}>
-      {(answer) =>
-        answer.metric === null && isEvaluated ? null : <Answer answer={answer} onSet={choose} />
-      }
+      {(answer) => <Answer answer={answer} onSet={choose} />}
     </Loaded>
   );
 }
