@@ -288,6 +288,23 @@ def test_evaluations_of_all_models_decide_before_what_the_runs_measured(
     assert found["differences"][0]["better"] == 0
 
 
+def test_evaluations_decide_while_other_runs_are_queued(
+    api: TestClient, seed: Seed, database_of_service: Database
+) -> None:
+    store = database_of_service
+    runs = [run_of(api, seed, optim={"lr": 0.1 * n}) for n in range(1, 4)]
+    ended(store, runs[:2])
+    for number, run in enumerate(runs[:2]):
+        evaluated(seed, store, number, left_by(seed, store, run), 0.25 + number / 2)
+
+    query = {"runs": ",".join(runs)}
+    found = api.get("/seed-groups", params=query).raise_for_status().json()
+
+    assert (found["evaluated_on"], found["why_none"]) == ("prompts, heldout", "")
+    assert [(one["better"], one["worse"]) for one in found["differences"]] == [(1, 0)]
+    assert found["groups"][2]["why_open"] == "the only seed has not succeeded (1 queued)"
+
+
 def test_which_of_several_sets_decides_can_be_chosen(
     api: TestClient, seed: Seed, database_of_service: Database
 ) -> None:

@@ -99,7 +99,7 @@ def _deciding(session: Session, asked: _Asked, evaluated_on: str | None, caller:
     found = evaluated(given, run_ids)
     if not found and metric is None:
         # Nobody can have evaluated what runs that are still to come will leave.
-        found = evaluated(given, asked.measured)
+        found = evaluated(given, [run for run in run_ids if asked.draws[run].has_succeeded])
     labels = [one.label for one in found]
     if found and (attached is None or evaluated_on in labels):
         one = next((one for one in found if one.label == evaluated_on), found[0])
