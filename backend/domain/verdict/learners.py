@@ -14,6 +14,7 @@ from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import (
     apart,
     as_sentence,
+    change_in_short,
     difference,
     output_sentence,
     percent,
@@ -63,7 +64,10 @@ def sft(evidence: Evidence) -> RunVerdict:
     kind, level, sentence = _told(losses, moved, divergence.training_rose(evidence))
     lowest = f"the lowest was {shown(best.value)} at step {best.step:,}"
     reason = f"It changed by {difference(moved)}; {lowest}. {_over(evidence, moved)}"
-    return _verdict(evidence, kind, level, sentence, reason, "eval/loss", gauges, best)
+    found = _verdict(evidence, kind, level, sentence, reason, "eval/loss", gauges, best)
+    # It is overfitted because the loss rose from its lowest.
+    told = "" if kind == Kind.OVERFITTED else change_in_short(moved)
+    return found.model_copy(update={"change": told})
 
 
 def _heldout(held_out: HeldOut, metric: str, why: str = "") -> Gauge:

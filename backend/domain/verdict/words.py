@@ -162,6 +162,14 @@ def difference(found: Change) -> str:
     return f"{'+' if found.size >= 0 else ''}{amount(found)}"
 
 
+def change_in_short(found: Change) -> str:
+    """A change and its interval, as a list has room for them; empty without an interval."""
+    if found.interval is None:
+        return ""
+    size, low, high = alike(found.size, *found.interval)
+    return f"{'+' if found.size > 0 else ''}{size} [{low}, {high}]"
+
+
 def as_sentence(clause: str) -> str:
     """Make a sentence of a clause; nothing of nothing."""
     return f"{clause[0].upper()}{clause[1:]}." if clause else ""

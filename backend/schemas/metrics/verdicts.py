@@ -64,6 +64,12 @@ class RunVerdict(ApiAnswer):
         description="The step of the weights that the run has left; null = none yet."
     )
     happened: list[Happening] = Field(description="By step.")
+    change: str = Field(
+        "",
+        description="By how much what decides changed from the first evaluation to the last, with "
+        "the 95 % interval: `+0.060 [0.002, 0.116]`. Empty if no interval is known, or if the "
+        "verdict rests on something else.",
+    )
     exploited: list[str] = Field(
         [],
         description="The metrics of the run's own reward that rose while what was measured outside "

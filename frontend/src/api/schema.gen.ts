@@ -3810,6 +3810,12 @@ export interface components {
              */
             happened: components["schemas"]["Happening"][];
             /**
+             * Change
+             * @description By how much what decides changed from the first evaluation to the last, with the 95 % interval: `+0.060 [0.002, 0.116]`. Empty if no interval is known, or if the verdict rests on something else.
+             * @default
+             */
+            change: string;
+            /**
              * Exploited
              * @description The metrics of the run's own reward that rose while what was measured outside the run fell.
              * @default []

@@ -45,6 +45,12 @@ def test_fine_tuning_is_judged_by_its_held_out_loss(losses: list[float], kind: K
     assert verdict(Method.SFT, eval__loss=losses, loss=[3.0, 1.0, 0.1]).kind == kind
 
 
+def test_the_change_of_a_loss_is_told_for_lists() -> None:
+    assert losses([2.0, 1.9, 1.8], 0.1).change == "−0.200 [−0.341, −0.059]"
+    assert losses([2.0, 1.2, 1.5], 0.05).change == ""
+    assert verdict(Method.SFT, eval__loss=[2.0, 1.2]).change == ""
+
+
 def losses(values: list[float], half_width: float, **more: list[float]) -> RunVerdict:
     return verdict(
         Method.SFT,

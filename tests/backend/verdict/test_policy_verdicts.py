@@ -1,6 +1,8 @@
 """Each verdict on a policy from the curves that call for it; the training reward never decides."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Any
 
 import pytest
@@ -801,6 +803,33 @@ def test_a_rise_that_chance_explains_says_so() -> None:
     chance = "about one of 25 runs that do not change shows as clear a rise or fall by chance."
     assert f"This is 2.1 standard errors: {chance}" in found.reason
     assert "by chance" not in verdict([0.0, 0.1, 0.2]).reason
+
+
+def test_the_change_is_told_for_lists_as_far_as_the_verdict_rests_on_it() -> None:
+    rose = verdict([0.0, 0.02, 0.074])
+    assert (rose.kind, rose.change) == (Kind.IMPROVED, "+0.074 [0.003, 0.145]")
+    flat = verdict([0.0, 0.02, 0.07])
+    assert flat.change == "+0.070 [−0.001, 0.141]"
+    # It is worse because it fell from its best.
+    fell_back = verdict([0.0, 0.6, 0.2])
+    assert fell_back.kind in (Kind.WORSE, Kind.OVER_OPTIMIZED)
+    assert fell_back.change == ""
+    assert verdict([0.0]).change == ""
+
+
+@pytest.mark.parametrize("n", [2, 5, 11, 21])
+def test_of_runs_that_do_not_change_about_one_in_twenty_shows_a_clear_change(n: int) -> None:
+    """With as many evaluations; some are called worse because they fell from the best of them."""
+    random = Random(n)
+    half_width, deviation = 0.0196, 0.01
+    kinds = Counter(
+        verdict([random.gauss(0.5, deviation) for _ in range(n)], half_width, config=RULES).kind
+        for _ in range(1000)
+    )
+
+    clear = 1000 - kinds[Kind.STALLED] - kinds[Kind.OVERFITTED]
+    assert 35 <= clear <= 85
+    assert 10 <= kinds[Kind.IMPROVED] <= 40
 
 
 def test_no_odds_are_told_of_an_error_that_the_change_itself_is_part_of() -> None:

@@ -29,6 +29,7 @@ from backend.domain.verdict.words import (
     EVALUATE_OFTEN,
     HOLD_OUT,
     amount,
+    change_in_short,
     difference,
     percent,
     shown,
@@ -107,8 +108,16 @@ class _Policy:
             best_step=None if best is None else best.step,
             shipped_step=self.evidence.shipped_step,
             happened=self._happened(doubt),
+            change=self._change,
             exploited=exploited,
         )
+
+    @property
+    def _change(self) -> str:
+        """The change since the first evaluation, unless the fall from the best is what counts."""
+        if len(self.evaluations) < 2 or (self.has_turned and not self.gain.fell()):
+            return ""
+        return change_in_short(self.gain)
 
     def _exploited(self, kind: Kind) -> list[str]:
         """The metrics of the run's own reward that rose while what was measured outside fell.

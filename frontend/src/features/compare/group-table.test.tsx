@@ -3,7 +3,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { MemoryRouter } from "react-router";
 import { expect, test, vi } from "vitest";
 
-import type { Run, SeedGroup, SeedGroups } from "@/api/types";
+import type { Run, RunVerdict, SeedGroup, SeedGroups } from "@/api/types";
 
 import { GroupTable } from "./group-table";
 
@@ -35,6 +35,7 @@ function text(
   shown: SeedGroup,
   states: Readonly<Record<string, Run["state"]>> = {},
   unit = "",
+  verdicts: ReadonlyMap<string, RunVerdict> = new Map(),
 ): string {
   const answer = { groups: [shown], title: "Held-out reward", evaluated_on: null };
   const runs = new Map(shown.runs.map((id) => [id, runOf(id, states[id] ?? "succeeded")]));
@@ -45,7 +46,7 @@ function text(
         unit={unit}
         answer={answer as unknown as SeedGroups}
         runs={runs}
-        verdicts={new Map()}
+        verdicts={verdicts}
       />
     </MemoryRouter>,
   );
@@ -79,6 +80,23 @@ test("steps and states are said where they differ", () => {
   const said = text(apart, { r0: "failed" });
   expect(said).toContain("0.400step 100failed");
   expect(said).toContain("0.500step 1,000");
+});
+
+test("verdicts on single runs stand beside their changes, and chance is named", () => {
+  const verdict = {
+    kind: "improved",
+    level: "good",
+    sentence: "",
+    change: "+0.060 [0.002, 0.116]",
+  };
+  const said = (n: number) => {
+    const ids = ["r0", "r1", "r2"].slice(0, n);
+    const found = new Map(ids.map((id) => [id, verdict as RunVerdict]));
+    return text(group([0.4, 0.5, 0.6]), {}, "", found);
+  };
+  expect(said(3)).toContain("improved+0.060 [0.002, 0.116]");
+  expect(said(3)).toContain("about one in twenty shows a clear rise or fall by chance.");
+  expect(said(2)).not.toContain("by chance");
 });
 
 test("a rerun of a seed is named as left out, and no seed", () => {

@@ -3,6 +3,7 @@ import { Link } from "react-router";
 
 import type { Run, RunVerdict, SeedGroup, SeedGroups } from "@/api/types";
 import { Table, type Column } from "@/components/table";
+import { JudgedAlone, VerdictChange } from "@/components/verdict/judged-alone";
 import { VerdictPill } from "@/components/verdict/verdict-pill";
 import { between, number, plural } from "@/lib/format";
 
@@ -36,7 +37,12 @@ function SeedLine(props: Known & { runId: string; group: SeedGroup; hasSteps: bo
       )}
       {run.state !== "succeeded" && <span className="small faint">{run.state}</span>}
       {leftOut !== undefined && <span className="small faint">left out: {leftOut.why}</span>}
-      {verdict !== undefined && <VerdictPill verdict={verdict} />}
+      {verdict !== undefined && (
+        <>
+          <VerdictPill verdict={verdict} />
+          <VerdictChange verdict={verdict} />
+        </>
+      )}
     </li>
   );
 }
@@ -76,6 +82,7 @@ export function GroupTable(props: Known & { answer: SeedGroups; unit: string }) 
   const by = unit === "" ? measure : `${measure}, ${unit}`;
   const columns: readonly Column[] = ["Group", ["Seeds", "num"], [by, "num"], "Runs"];
   const hasSteps = haveSteps(answer);
+  const inGroups = answer.groups.flatMap(({ runs }) => runs);
   const groups = answer.groups.map((group, place) => ({ group, place }));
   return (
     <section className="card groups as-cards">
@@ -123,6 +130,7 @@ export function GroupTable(props: Known & { answer: SeedGroups; unit: string }) 
           </tr>
         )}
       </Table>
+      <JudgedAlone verdicts={inGroups.flatMap((id) => known.verdicts.get(id) ?? [])} />
     </section>
   );
 }

@@ -12,6 +12,7 @@ import { StatePill } from "@/components/run-state";
 import { Table } from "@/components/table";
 import { MethodName } from "@/components/text/names";
 import { useVerdictsAsked } from "@/components/run-list/use-verdicts";
+import { JudgedAlone, VerdictChange } from "@/components/verdict/judged-alone";
 import { VerdictFailed, VerdictPill } from "@/components/verdict/verdict-pill";
 
 const NoVerdict = ({ hasFailed }: { hasFailed: boolean }) =>
@@ -42,7 +43,7 @@ function RunRow(props: {
           <NoVerdict hasFailed={props.hasFailed} />
         ) : (
           <>
-            <VerdictPill verdict={verdict} />
+            <VerdictPill verdict={verdict} /> <VerdictChange verdict={verdict} />
             <span className="small muted">{verdict.sentence}</span>
           </>
         )}
@@ -101,6 +102,7 @@ export function RunsCard(props: {
           />
         )}
       </Table>
+      <JudgedAlone verdicts={runs.flatMap(({ id }) => verdicts.found.get(id) ?? [])} />
     </section>
   );
 }
