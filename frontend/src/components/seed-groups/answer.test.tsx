@@ -122,6 +122,18 @@ test("evaluations that decide are named with their set", () => {
   );
 });
 
+test("what the runs measured themselves is said to be of their newest evaluations", () => {
+  const newest =
+    "Compared by the newest evaluation of each run, which need not be of the output it kept.";
+  const said = (more: Partial<SeedGroups>) =>
+    text(answer([null, null], { differences: [decided], ...more }));
+
+  expect(said({})).toContain(newest);
+  expect(said({ metric: "gold/reward" })).toContain("Compared by the newest value of each run,");
+  expect(said({ evaluated_on: "unseen" })).not.toContain("Compared by the newest");
+  expect(said({ differences: [] })).not.toContain("Compared by the newest");
+});
+
 test("of several measures the one that decides is chosen, and the attached one can be taken back", () => {
   const choice = (more: Partial<SeedGroups>) => {
     const page = document.createElement("div");

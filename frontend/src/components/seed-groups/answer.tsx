@@ -155,13 +155,7 @@ export function Answer(props: {
             {answer.n_evaluations === 1 ? "is" : "are"} in no group.
           </li>
         )}
-        {answer.evaluated_on !== null && (
-          <li className="muted">
-            Measured by evaluations of the runs' output models, all sampled and judged alike.
-            {answer.has_chosen &&
-              " At least one run chose its output on these prompts, so its value may look better than it is."}
-          </li>
-        )}
+        <OfWhat answer={answer} />
         <MeasureChoice answer={answer} awaited={awaited} onSet={onSet} />
         {[...leftOut(answer, ({ apart }) => apart)].map(([section, letters]) => (
           <li key={section}>
@@ -172,6 +166,25 @@ export function Answer(props: {
         ))}
       </ul>
     </section>
+  );
+}
+
+/** What the values are of that are compared: of outputs, or of the newest point of each run. */
+function OfWhat({ answer }: { answer: SeedGroups }) {
+  if (answer.evaluated_on !== null)
+    return (
+      <li className="muted">
+        Measured by evaluations of the runs' output models, all sampled and judged alike.
+        {answer.has_chosen &&
+          " At least one run chose its output on these prompts, so its value may look better than it is."}
+      </li>
+    );
+  if (answer.differences.length === 0) return null;
+  return (
+    <li className="muted">
+      Compared by the newest {answer.metric?.startsWith("eval/") ? "evaluation" : "value"} of each
+      run, which need not be of the output it kept.
+    </li>
   );
 }
 
