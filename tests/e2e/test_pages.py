@@ -271,7 +271,7 @@ def test_solutions_are_seen_step_by_step_and_train_a_process_reward_model(
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(3)
     newest = rows.nth(0)
-    expect(newest.locator(".step")).to_have_text(["<img src=x onerror=alert(1)>", "5 + 4 = 8"])
+    expect(newest.locator(".step-text")).to_have_text(["<img src=x onerror=alert(1)>", "5 + 4 = 8"])
     expect(newest.locator(".step-label")).to_have_text(["right", "wrong"])
     expect(rows.nth(1).locator(".step-label")).to_have_text(["75 % right"])
     expect(rows.nth(1)).to_contain_text("The response continued.")

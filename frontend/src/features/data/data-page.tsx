@@ -64,7 +64,7 @@ export function DataPage() {
   const tabs = TABS.filter(([path]) => mayChange || path !== "import");
   if (!tabs.some(([path]) => path === tab)) return <Redirect to={base} />;
   return (
-    <div className="page">
+    <div className="page data-page">
       <div className="page-head">
         <div>
           <PageTitle>Data</PageTitle>

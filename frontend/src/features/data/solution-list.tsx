@@ -31,10 +31,10 @@ function Label({ label }: { label: number }) {
 function Steps({ solution }: { solution: Solution }) {
   return (
     <>
-      <ol className="steps">
+      <ol className="solution-steps">
         {solution.steps.map((step, place) => (
           <li key={place}>
-            <span className="step">{step.content}</span>
+            <span className="step-text">{step.content}</span>
             <Label label={step.label} />
           </li>
         ))}

@@ -123,7 +123,7 @@ export function Lineage(props: {
           ))}
         </ul>
       </div>
-      <p className="small muted legend">
+      <p className="small muted lineage-legend">
         <span className="legend-line" /> weights initialized from{" "}
         <span className="legend-line score" /> scored by
       </p>

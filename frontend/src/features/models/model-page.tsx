@@ -99,7 +99,7 @@ export function ModelPage() {
   const { modelId = "" } = useParams();
   const query = useQuery(modelQuery(modelId));
   return (
-    <div className="page">
+    <div className="page models-page">
       <Loaded query={query} lines={8}>
         {(model) => (
           <>

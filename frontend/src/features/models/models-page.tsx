@@ -77,7 +77,7 @@ export function ModelsPage() {
     </button>
   );
   return (
-    <div className="page">
+    <div className="page models-page">
       <div className="page-head">
         <div>
           <PageTitle>Models</PageTitle>

@@ -256,7 +256,7 @@ export function PodiumBar(props: PodiumBarProps) {
           <button
             type="button"
             key={label}
-            className="btn ghost verdict"
+            className="btn ghost no-order"
             title={wordsOfCommand(label, ranking, COMMANDS[action]) ?? undefined}
             aria-pressed={isOn(COMMANDS[action])}
             onClick={() => onCommand(COMMANDS[action])}

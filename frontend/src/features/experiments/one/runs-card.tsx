@@ -38,7 +38,7 @@ function RunRow(props: {
       <td>
         <StatePill state={run.state} title={run.state_sentence} />
       </td>
-      <td className="verdict">
+      <td className="run-verdict">
         {verdict === undefined ? (
           <NoVerdict hasFailed={props.hasFailed} />
         ) : (

@@ -59,7 +59,7 @@ export function CurvesTab(props: CurvesTabProps) {
   const hasCharts = wanted !== "" || layout.pinned.length + layout.first.length > 0;
   return (
     <>
-      <div className="row spread">
+      <div className="row curves-bar">
         {hasCharts ? <ViewTools /> : <span className="grow" />}
         <input
           className="input filter"

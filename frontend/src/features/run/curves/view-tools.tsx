@@ -14,7 +14,7 @@ const FLOOR_HINT = ". Axes leave noise small; a part that you zoom into fills th
 export function ViewTools() {
   const { view, set, zoomTo } = useView();
   return (
-    <div className="tools">
+    <div className="view-tools">
       <AxisChoice axis={view.axis} axes={AXES} set={set} />
       <Segmented
         label="Smoothing"

@@ -202,7 +202,7 @@ function List(props: { rows: readonly Learned[]; measure: Measure; base: string 
     <Table columns={columns} items={rows}>
       {(one) => (
         <tr key={one.prompt.prompt_id}>
-          <td className="prompt">
+          <td className="prompt-text">
             <Link to={samplesOf(base, one)} dir="auto">
               {shownText(one)}
             </Link>

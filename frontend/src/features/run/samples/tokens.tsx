@@ -1,4 +1,6 @@
 /** A response with its tokens shaded by a number per token, exact values on hover, click and by keys. */
+import "@/components/response/response-text.css";
+
 import { useMemo, useState, type MouseEvent } from "react";
 
 import type { Sample } from "@/api/types";

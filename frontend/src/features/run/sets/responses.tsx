@@ -23,7 +23,7 @@ export function Responses({ run, sets }: { run: Run; sets: readonly MeasuredSet[
   const lines = linesByK(set);
   const names = lines.map(({ name }) => name).join(", ");
   return (
-    <section className="breakdown" aria-label="By responses (k)">
+    <section className="by-part" aria-label="By responses (k)">
       <div className="row">
         <h3>By responses (k)</h3>
         <span className="grow" />

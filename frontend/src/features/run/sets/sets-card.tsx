@@ -113,7 +113,7 @@ function Breakdown({ run, found, by }: { run: Run; found: RunSets; by: string })
   const { levels, series } = barsOf(found, by, measure);
   const titleOf = (one: string) => found.measures.find((it) => it.measure === one)?.title ?? one;
   return (
-    <section className="breakdown" aria-label={`By ${by}`}>
+    <section className="by-part" aria-label={`By ${by}`}>
       <div className="row">
         <h3>By {by}</h3>
         <span className="grow" />
