@@ -73,7 +73,7 @@ export function CheckpointsTab({ run }: { run: Run }) {
         <Loaded query={checkpoints}>
           {(items) => (
             <Table
-              columns={[["Step", "num"], "Created", ...(mayChange ? ["Pin", "New run"] : [])]}
+              columns={["Step", "Created", ...(mayChange ? ["Actions"] : [])]}
               items={items}
               empty={
                 <Empty icon="file" title="No checkpoints">
@@ -83,17 +83,20 @@ export function CheckpointsTab({ run }: { run: Run }) {
             >
               {(one) => (
                 <tr key={one.step}>
-                  <td className="num">
-                    {one.is_pinned && <span className="pill">pinned</span>}{" "}
-                    {one.is_best && <BestPill run={run} step={one.step} />} {one.step}
+                  <td>
+                    <span className="row">
+                      <span className="mono">{one.step}</span>
+                      {one.is_best && <BestPill run={run} step={one.step} />}
+                      {one.is_pinned && <span className="pill">pinned</span>}
+                    </span>
                   </td>
                   <td>
                     <Ago at={one.created_at} />
                     {run.attempt > 1 && <div className="small faint">attempt {one.attempt}</div>}
                   </td>
                   {mayChange && (
-                    <>
-                      <td>
+                    <td>
+                      <div className="row">
                         <PendingButton
                           aria-label={`${one.is_pinned ? "Unpin" : "Pin"} step ${one.step}`}
                           isPending={pins.isPending}
@@ -101,8 +104,6 @@ export function CheckpointsTab({ run }: { run: Run }) {
                         >
                           <Icon name="pin" /> {one.is_pinned ? "Unpin" : "Pin"}
                         </PendingButton>
-                      </td>
-                      <td>
                         <ContinueLink
                           run={run}
                           step={one.step}
@@ -110,8 +111,8 @@ export function CheckpointsTab({ run }: { run: Run }) {
                         >
                           Continue…
                         </ContinueLink>
-                      </td>
-                    </>
+                      </div>
+                    </td>
                   )}
                 </tr>
               )}
