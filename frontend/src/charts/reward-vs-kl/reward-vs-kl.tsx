@@ -330,7 +330,7 @@ function Picture(props: RewardVsKlProps & { onDrawn: (drawn: SVGSVGElement | nul
         ))}
         <PathLabels labels={layout.labels} />
       </svg>
-      <p className="small muted mono" aria-live="polite">
+      <p className={near === null ? "small muted" : "small muted mono"} aria-live="polite">
         {near === null ? props.caption : wordsOf(near)}
       </p>
     </div>

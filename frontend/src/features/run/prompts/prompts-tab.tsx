@@ -179,7 +179,7 @@ function HeatOfPrompts(props: {
           if (picked !== undefined) void go(samplesOf(base, picked));
         }}
       />
-      <p className="small mono muted told" dir="auto">
+      <p className="small muted told" dir="auto">
         {near === undefined || at === null
           ? `A row is a prompt: ${SHADES[measure]}, empty where it was not sampled. Click one to read its samples.`
           : `Step ${whole(at.step)}: ${place < 0 ? "not sampled" : shownValue(near.values[place] ?? null, measure)} · ${shownText(near)}`}
