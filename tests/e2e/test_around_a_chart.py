@@ -166,15 +166,18 @@ def test_reward_and_kl_are_saved_to_the_last_digit(workshop: Workshop, open_page
 
     for path in (f"runs/{run}/reward-vs-kl", f"compare?runs={run}&measure=reward/mean"):
         page = open_page(f"/projects/{project}/{path}", theme="dark")
+        menu = page.get_by_role("button", name="Actions for Reward vs KL")
         with page.expect_download() as found:
-            page.get_by_role("button", name="Save CSV").click()
+            menu.press("Enter")
+            page.get_by_role("button", name="Save CSV").press("Enter")
         rows = list(csv.reader(Path(found.value.path()).read_text().splitlines()))
         assert rows[0][1:4] == ["step", "KL, nats", "reward"]
         saved = {int(row[1]): (float(row[2]), float(row[3])) for row in rows[1:]}
         assert {step: saved[step] for step in measured} == measured
 
         with page.expect_download() as found:
-            page.get_by_role("button", name="Save SVG").click()
+            menu.press("Enter")
+            page.get_by_role("button", name="Save SVG").press("Enter")
         assert "reward vs KL" in found.value.suggested_filename
         drawn = ElementTree.fromstring(Path(found.value.path()).read_bytes())
         assert len(list(drawn.iter(f"{SVG}circle"))) == len(measured)
@@ -184,7 +187,8 @@ def test_reward_and_kl_are_saved_to_the_last_digit(workshop: Workshop, open_page
         lines_of = next(one for one in drawn.iter(f"{SVG}path"))
         assert (lines_of.get("fill"), lines_of.get("class")) == ("none", None)
         with page.expect_download() as found:
-            page.get_by_role("button", name="Save PNG").click()
+            menu.press("Enter")
+            page.get_by_role("button", name="Save PNG").press("Enter")
         assert Path(found.value.path()).read_bytes().startswith(b"\x89PNG")
 
         # By keyboard, as by a click: the samples of the point.

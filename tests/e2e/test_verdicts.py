@@ -278,7 +278,8 @@ def test_reward_and_kl_of_other_units_and_references_say_so(
         "the curves."
     )
     with page.expect_download() as found:
-        picture.get_by_role("button", name="Save CSV").click()
+        picture.get_by_role("button", name="Actions for Reward vs KL").press("Enter")
+        picture.get_by_role("button", name="Save CSV").press("Enter")
     rows = list(csv.DictReader(io.StringIO(found.value.path().read_text(encoding="utf-8"))))
     assert max(float(row["reward"]) for row in rows) == 10
     assert page.evaluate("document.documentElement.scrollWidth") <= width

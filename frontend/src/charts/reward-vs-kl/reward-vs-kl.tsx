@@ -139,10 +139,6 @@ function PathLabels({ labels }: Pick<Layout, "labels">) {
 }
 
 interface RewardVsKlProps {
-  /** Whose picture it is, in the name and the title of a saved file. */
-  of: readonly string[];
-  /** What else is in the name, where others are called alike. */
-  apart?: string;
   paths: readonly Path[];
   isRoot: boolean;
   height: number;
@@ -152,61 +148,32 @@ interface RewardVsKlProps {
   caption: string;
   /** A point was clicked, or Enter pressed on it. */
   onPick?: (path: Path, point: PathPoint) => void;
-  /** The paths as they are stored, to the last digit: those that are drawn are rounded. */
-  exactPaths: () => Promise<readonly Path[]>;
-  /** Why they could not be saved; null = they are. */
-  onProblem: (problem: unknown) => void;
+  /** The numbers instead of the picture. */
+  isTable: boolean;
+  onDrawn: (drawn: SVGSVGElement | null) => void;
 }
 
-/** The picture, or its numbers as a table; each can be saved as a file. */
-export function RewardVsKl(props: RewardVsKlProps) {
+/**
+ * What its menu does, and what it is drawn with. `exactPaths` are as they are stored, to the last
+ * digit: those that are drawn are rounded.
+ */
+export function useActions(shown: Pictured, exactPaths: () => Promise<readonly Path[]>) {
   const [isTable, setTable] = useState(false);
-  const [drawn, setDrawn] = useState<SVGSVGElement | null>(null);
-  const { of, apart, paths, isRoot, reward, exactPaths, onProblem } = props;
-  const tried = (saved: Promise<void>) => void saved.then(() => onProblem(null), onProblem);
-  const savePicture = async (saved: (drawn: SVGSVGElement, shown: Pictured) => unknown) => {
-    if (drawn !== null) await saved(drawn, { of, apart, paths, isRoot, reward });
+  const [drawn, onDrawn] = useState<SVGSVGElement | null>(null);
+  const { of, apart } = shown;
+  const menu = {
+    isTable,
+    onTable: () => setTable(!isTable),
+    savePixels: drawn === null ? undefined : () => savePixels(drawn, shown),
+    saveVectors: drawn === null ? undefined : () => saveVectors(drawn, shown),
+    saveValues: async () => saveRows({ of, apart, paths: await exactPaths() }),
   };
-  return (
-    <>
-      {isTable ? <Numbers {...props} /> : <Picture {...props} onDrawn={setDrawn} />}
-      <div className="row reward-vs-kl-tools">
-        <button
-          type="button"
-          className="btn small"
-          aria-pressed={isTable}
-          onClick={() => setTable(!isTable)}
-        >
-          Table
-        </button>
-        {!isTable && (
-          <>
-            <button
-              type="button"
-              className="btn small"
-              onClick={() => tried(savePicture(savePixels))}
-            >
-              Save PNG
-            </button>
-            <button
-              type="button"
-              className="btn small"
-              onClick={() => tried(savePicture(saveVectors))}
-            >
-              Save SVG
-            </button>
-          </>
-        )}
-        <button
-          type="button"
-          className="btn small"
-          onClick={() => tried(exactPaths().then((exact) => saveRows({ of, apart, paths: exact })))}
-        >
-          Save CSV
-        </button>
-      </div>
-    </>
-  );
+  return { menu, drawnWith: { isTable, onDrawn } };
+}
+
+/** The picture, or its numbers as a table. */
+export function RewardVsKl(props: RewardVsKlProps) {
+  return props.isTable ? <Numbers {...props} /> : <Picture {...props} />;
 }
 
 function Numbers({ paths, height }: RewardVsKlProps) {
@@ -241,7 +208,7 @@ function Numbers({ paths, height }: RewardVsKlProps) {
   );
 }
 
-function Picture(props: RewardVsKlProps & { onDrawn: (drawn: SVGSVGElement | null) => void }) {
+function Picture(props: RewardVsKlProps) {
   const { paths, isRoot, height, reward, onDrawn } = props;
   const all = paths.flatMap((path) => path.points.map((point) => ({ path, point })));
   const [ref, width] = useWidth();

@@ -14,8 +14,9 @@ export interface ChartMenuProps {
   readonly isTable?: boolean;
   /** Absent where the numbers stand beside the chart. */
   readonly onTable?: () => void;
-  readonly savePixels: Save;
-  readonly saveVectors: Save;
+  /** Absent while there is no picture. */
+  readonly savePixels: Save | undefined;
+  readonly saveVectors: Save | undefined;
   readonly saveValues: Save;
   /** What the file of values has: exact, all values. */
   readonly valuesText: string;
@@ -41,12 +42,16 @@ export function ChartMenu(props: ChartMenuProps) {
               {isTable ? "Show as chart" : "Show as table"}
             </Item>
           )}
-          <Item id={id} onClick={tried(props.savePixels)}>
-            Save PNG <small>pixels, for slides</small>
-          </Item>
-          <Item id={id} onClick={tried(props.saveVectors)}>
-            Save SVG <small>vectors, for papers</small>
-          </Item>
+          {props.savePixels !== undefined && (
+            <Item id={id} onClick={tried(props.savePixels)}>
+              Save PNG <small>pixels, for slides</small>
+            </Item>
+          )}
+          {props.saveVectors !== undefined && (
+            <Item id={id} onClick={tried(props.saveVectors)}>
+              Save SVG <small>vectors, for papers</small>
+            </Item>
+          )}
           <Item id={id} onClick={tried(props.saveValues)}>
             Save CSV <small>{props.valuesText}</small>
           </Item>

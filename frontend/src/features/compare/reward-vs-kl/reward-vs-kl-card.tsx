@@ -1,13 +1,14 @@
 /** What each group paid for its reward: both on one picture, joined in the order of time. */
 import { useQueries, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 
 import { metricsQuery } from "@/api/runs";
 import { groupCurvesQuery, type GroupCurve } from "@/api/seed-groups";
 import type { Run, SeedGroups, Series } from "@/api/types";
 import { curveOf } from "@/charts/live-curves";
-import { RewardVsKl } from "@/charts/reward-vs-kl/reward-vs-kl";
+import { RewardVsKl, useActions } from "@/charts/reward-vs-kl/reward-vs-kl";
 import type { Path, PathPoint } from "@/charts/reward-vs-kl/path";
+import { ChartMenu } from "@/components/chart/chart-menu";
 import { Choice } from "@/components/form/choice";
 import { KlScale } from "@/components/metrics/kl-scale";
 import { Failure, Skeleton } from "@/components/states";
@@ -99,7 +100,13 @@ function NotRecorded({ runs }: { runs: readonly Run[] }) {
   );
 }
 
-function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measure }) {
+interface DrawnProps extends Shared {
+  readonly measure: Measure;
+  /** What stands above the picture, with its menu. */
+  readonly head: (menu: ReactNode) => ReactNode;
+}
+
+function Drawn({ measure, answer, runs, refetchMs, head }: DrawnProps) {
   const { runIds, hidden, isRoot, set } = useView();
   const go = useGo();
   const client = useQueryClient();
@@ -109,6 +116,14 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
   const nameOf = (run: string) => names.get(run) ?? run;
   const drawn = (found: Known) => pathsOf(answer.groups, hidden, measure, found, nameOf);
   const paths = drawn(known);
+  const shown = {
+    of: [whoseOf(answer.groups, paths, nameOf)],
+    apart: partOfGroups(answer.groups),
+    ...{ paths, isRoot, reward: measure.title },
+  };
+  const { menu, drawnWith } = useActions(shown, async () =>
+    drawn(await exactlyKnown(client, runIds, measure)),
+  );
   const pick = ({ id, isEvaluated }: Path, { step }: PathPoint) => {
     const run = runs.get(id);
     if (run !== undefined)
@@ -119,30 +134,42 @@ function Picture({ measure, answer, runs, refetchMs }: Shared & { measure: Measu
     set({ at: String(step) });
     document.getElementById(SAME_PROMPT_ID)?.scrollIntoView({ block: "start" });
   };
-  // What came last stays while a refetch fails.
-  if (error !== null && !isLoaded)
-    return <Failure error={error} isAsking={isAskedAgain} onRetry={retry} />;
-  if (paths.length === 0 && !isLoaded) return <Skeleton label="Loading reward and KL" />;
-  if (paths.length === 0)
+  const body = () => {
+    // What came last stays while a refetch fails.
+    if (error !== null && !isLoaded)
+      return <Failure error={error} isAsking={isAskedAgain} onRetry={retry} />;
+    if (paths.length === 0 && !isLoaded) return <Skeleton label="Loading reward and KL" />;
+    if (paths.length === 0)
+      return (
+        <p className="small muted missing">
+          {measure.name} and a KL were not measured at the same steps, or all runs are hidden.
+        </p>
+      );
     return (
-      <p className="small muted missing">
-        {measure.name} and a KL were not measured at the same steps, or all runs are hidden.
-      </p>
-    );
-  return (
-    <>
       <RewardVsKl
-        of={[whoseOf(answer.groups, paths, nameOf)]}
-        apart={partOfGroups(answer.groups)}
+        {...drawnWith}
         paths={paths}
         isRoot={isRoot}
         height={HEIGHT}
         reward={measure.title}
-        exactPaths={async () => drawn(await exactlyKnown(client, runIds, measure))}
-        onProblem={setProblem}
         caption="In a group of three or more seeds, large marks are the mean (from ten seeds on the IQM) with its 95 % interval, and small marks are its runs. In smaller groups every mark is a run. Click a point to read its samples."
         onPick={pick}
       />
+    );
+  };
+  return (
+    <>
+      {head(
+        paths.length > 0 && (
+          <ChartMenu
+            {...menu}
+            title="Reward vs KL"
+            valuesText="exact, all values"
+            onProblem={setProblem}
+          />
+        ),
+      )}
+      {body()}
       {problem !== null && <Failure error={problem} />}
     </>
   );
@@ -156,21 +183,29 @@ export function RewardVsKlCard(props: Shared) {
   const chosen = chosenOf(measures, measure ?? props.answer.metric);
   if (chosen === undefined) return null;
   return (
-    <section className="card chart" aria-label="Reward vs KL">
-      <div className="row">
-        <h3>Reward vs KL</h3>
-        <span className="grow" />
-        <KlScale isRoot={isRoot} onChange={(kl) => set({ kl })} />
-        <Choice
-          label="Reward"
-          value={chosen.name}
-          options={measures.map(({ name, title }) => [name, title] as const)}
-          onChange={(name) => set({ measure: name })}
-        />
-      </div>
-      <MeasuredApart metric={chosen.name} answer={props.answer} />
-      <CostMeasuredApart costs={chosen.costs} answer={props.answer} />
-      <Picture measure={chosen} {...props} />
+    <section className="card chart reward-vs-kl-card" aria-label="Reward vs KL">
+      <Drawn
+        measure={chosen}
+        {...props}
+        head={(menu) => (
+          <>
+            <div className="row">
+              <h3>Reward vs KL</h3>
+              <span className="grow" />
+              <KlScale isRoot={isRoot} onChange={(kl) => set({ kl })} />
+              <Choice
+                label="Reward"
+                value={chosen.name}
+                options={measures.map(({ name, title }) => [name, title] as const)}
+                onChange={(name) => set({ measure: name })}
+              />
+              {menu}
+            </div>
+            <MeasuredApart metric={chosen.name} answer={props.answer} />
+            <CostMeasuredApart costs={chosen.costs} answer={props.answer} />
+          </>
+        )}
+      />
       <NotRecorded runs={runs} />
     </section>
   );

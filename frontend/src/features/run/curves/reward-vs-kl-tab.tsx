@@ -5,7 +5,8 @@ import { useState } from "react";
 import { metricsQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { curveOf, type LiveCurves, type Zoom } from "@/charts/live-curves";
-import { RewardVsKl } from "@/charts/reward-vs-kl/reward-vs-kl";
+import { RewardVsKl, useActions } from "@/charts/reward-vs-kl/reward-vs-kl";
+import { ChartMenu } from "@/components/chart/chart-menu";
 import { useExplain } from "@/components/metrics/use-explain";
 import { KlScale } from "@/components/metrics/kl-scale";
 import { zoomParam } from "@/components/chart/window";
@@ -38,6 +39,8 @@ async function exactPaths(client: QueryClient, run: Run, live: LiveCurves) {
   return pathsOf(run, new Map(series.map((one) => [one.name, curveOf(one)])));
 }
 
+const REWARD = "Reward";
+
 interface RewardVsKlTabProps {
   readonly run: Run;
   readonly live: LiveCurves;
@@ -58,6 +61,9 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
   const [problem, setProblem] = useState<unknown>(null);
   // Curves that the tab beside it has left may lie on another axis.
   const paths = live.axis === "step" ? pathsOf(run, live.curves) : [];
+  const actions = useActions({ of: partsOfRun(run), paths, isRoot, reward: REWARD }, () =>
+    exactPaths(client, run, live),
+  );
   // A part of the steps is a part of the charts by step alone.
   const onZoom = (zoom: Zoom) =>
     (zoom !== null || asked.axis === "step") && set({ x: null, zoom: zoomParam(zoom) });
@@ -87,23 +93,29 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
       <h2 className="sr-only">Reward vs KL</h2>
       <div className="reward-vs-kl-grid">
         <section className="card chart">
-          <h3>
-            <span>Reward vs KL</span>
-            <span className="grow" />
-            <KlScale isRoot={isRoot} onChange={(kl) => set({ kl })} />
-          </h3>
+          <header>
+            <div className="row">
+              <h3>Reward vs KL</h3>
+              <span className="grow" />
+              <KlScale isRoot={isRoot} onChange={(kl) => set({ kl })} />
+              <ChartMenu
+                {...actions.menu}
+                title="Reward vs KL"
+                valuesText="exact, all values"
+                onProblem={setProblem}
+              />
+            </div>
+          </header>
           <RewardVsKl
-            of={partsOfRun(run)}
+            {...actions.drawnWith}
             paths={paths}
             isRoot={isRoot}
             height={480}
-            reward="Reward"
+            reward={REWARD}
             caption={captionOf(paths)}
             onPick={({ isEvaluated }, { step }) =>
               void go(samplesAt(base, step, kindAt(isEvaluated)))
             }
-            exactPaths={() => exactPaths(client, run, live)}
-            onProblem={setProblem}
           />
           {problem !== null && <Failure error={problem} />}
         </section>
