@@ -11,6 +11,7 @@ from backend.schemas.run_directory.events import PromptScoresLine
 from tests.e2e.conftest import OpenPage
 from tests.e2e.test_around_a_chart import save_of, words_of
 from tests.e2e.test_pages import barriers
+from tests.e2e.test_phones import hidden_widths
 from tests.e2e.workshop import Workshop
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -57,6 +58,7 @@ def test_the_prompts_that_saturate_first_come_first(
     expect(prompts.get_by_role("link", name=HOSTILE)).to_be_visible()
     expect(prompts.get_by_role("img", name=re.compile("6 prompts by step"))).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert hidden_widths(page) == [0]
     assert barriers(page, axe) == []
 
 

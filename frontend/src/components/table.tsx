@@ -11,6 +11,8 @@ export function Table<Item>(props: {
   empty?: ReactNode;
   /** How many rows are shown before somebody asks for all. */
   first?: number;
+  /** On a phone each row is a card, whose cells say with "data-label" what they are. */
+  hasCards?: boolean;
   /** The row of an item, with a key. */
   children: (item: Item) => ReactNode;
 }) {
@@ -21,7 +23,7 @@ export function Table<Item>(props: {
   return (
     <>
       <div className="table-wrap" tabIndex={0}>
-        <table className="table">
+        <table className={props.hasCards ? "table as-cards" : "table"}>
           {props.columns.length > 0 && (
             <thead>
               <tr>{props.columns.map(heading)}</tr>

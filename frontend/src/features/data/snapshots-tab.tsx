@@ -108,25 +108,29 @@ function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean
       <td>
         <b>{snapshot.name}</b>
       </td>
-      <td>
-        {snapshot.kind}
-        {snapshot.aggregation !== "none" && (
-          <div className="small faint">{words(snapshot.aggregation)}</div>
-        )}
-        {snapshot.criterion !== "" && <div className="small faint">by {snapshot.criterion}</div>}
-        <AnswersRule snapshot={snapshot} />
+      <td data-label="Kind">
+        <div>
+          {snapshot.kind}
+          {snapshot.aggregation !== "none" && (
+            <div className="small faint">{words(snapshot.aggregation)}</div>
+          )}
+          {snapshot.criterion !== "" && <div className="small faint">by {snapshot.criterion}</div>}
+          <AnswersRule snapshot={snapshot} />
+        </div>
       </td>
-      <td>
+      <td data-label="sha256">
         <Copyable text={snapshot.sha256} shown={shortHash(snapshot.sha256)} label="sha256" />
       </td>
-      <td className="small">
-        <span className="nowrap">{countsText(train) || "nothing"}</span>
-        {countsText(heldout) !== "" && (
-          <div className="faint nowrap">held out: {countsText(heldout)}</div>
-        )}
-        <MergedNotes snapshot={snapshot} />
+      <td className="small" data-label="Contents">
+        <div>
+          <span className="nowrap">{countsText(train) || "nothing"}</span>
+          {countsText(heldout) !== "" && (
+            <div className="faint nowrap">held out: {countsText(heldout)}</div>
+          )}
+          <MergedNotes snapshot={snapshot} />
+        </div>
       </td>
-      <td className="small muted">
+      <td className="small muted" data-label="Created">
         <Ago at={snapshot.created_at} />
       </td>
       <td>
@@ -152,6 +156,7 @@ export function SnapshotsTab({ projectId }: { projectId: string }) {
       <Loaded query={query}>
         {({ items }) => (
           <Table
+            hasCards
             columns={["Name", "Kind", "sha256", "Contents", "Created", "Export"]}
             items={items}
             empty={

@@ -39,6 +39,7 @@ export function InvitationList({ projectId, invite }: { projectId: string; invit
         {({ pages }) => (
           <>
             <Table
+              hasCards
               columns={["Name", "Role", "Invited by", "Expires", "Actions"]}
               items={pages.flatMap((page) => page.items)}
               empty={
@@ -56,9 +57,9 @@ export function InvitationList({ projectId, invite }: { projectId: string; invit
                       <div className="small muted">{one.email}</div>
                     )}
                   </td>
-                  <td>{one.role === "admin" ? "administrator" : one.role}</td>
-                  <td>{one.invited_by_name}</td>
-                  <td>
+                  <td data-label="Role">{one.role === "admin" ? "administrator" : one.role}</td>
+                  <td data-label="Invited by">{one.invited_by_name}</td>
+                  <td data-label="Expires">
                     <Until at={one.expires_at} />
                   </td>
                   <td>

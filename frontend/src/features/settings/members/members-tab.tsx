@@ -87,6 +87,7 @@ function MemberTable({ projectId, user, isActive }: MemberTableProps) {
         {({ pages }) => (
           <>
             <Table
+              hasCards
               columns={[
                 "Name",
                 "Role",
@@ -108,7 +109,7 @@ function MemberTable({ projectId, user, isActive }: MemberTableProps) {
                     {member.id === user.id && <span className="small muted">you</span>}
                     {member.email !== null && <div className="small muted">{member.email}</div>}
                   </td>
-                  <td>
+                  <td data-label="Role">
                     <RoleChoice
                       member={member}
                       isActive={isActive}
@@ -116,16 +117,18 @@ function MemberTable({ projectId, user, isActive }: MemberTableProps) {
                       onChange={(role) => actions.roles.mutate({ member, role })}
                     />
                   </td>
-                  <td className="num">{member.judgments.toLocaleString("en-US")}</td>
-                  <td>
+                  <td className="num" data-label="Judgments">
+                    {member.judgments.toLocaleString("en-US")}
+                  </td>
+                  <td data-label="Guidelines">
                     <Acknowledged member={member} version={version} />
                   </td>
                   {practised > 0 && (
-                    <td>
+                    <td data-label="Practice">
                       <Practised member={member} />
                     </td>
                   )}
-                  <td>
+                  <td data-label="Since">
                     <Ago at={member.created_at} />
                   </td>
                   <td>
