@@ -84,7 +84,7 @@ function RunLine({ run, asked }: { run: Run; asked: Asked }) {
         </span>
         <span className="how-far">
           <ProgressBar run={run} />
-          <span className="small faint mono">
+          <span className="small faint">
             {isRunning
               ? [phase && words(phase), timeLeft(run.progress)].filter(Boolean).join(", ")
               : ""}
