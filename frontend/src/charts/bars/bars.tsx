@@ -3,7 +3,7 @@ import "./bars.css";
 
 import { between, number } from "@/lib/format";
 
-import { niceTicks } from "../ticks";
+import { labelsOf, niceTicks } from "../ticks";
 import { useWidth } from "@/lib/use-width";
 import { barPlaces, rangeOfBars, type BarSeries } from "./places";
 
@@ -32,16 +32,18 @@ export function Bars({ levels, series, levelName, label, height }: BarsProps) {
   const inner = width - PAD.left - PAD.right;
   const Y = (value: number) =>
     PAD.top + ((height - PAD.top - PAD.bottom) * (high - value)) / (high - low);
+  const ticks = niceTicks(low, high);
+  const tickLabels = labelsOf(ticks);
   const places = barPlaces(levels.length, series.length, inner);
   const told = series.flatMap((one) => levels.map((level, place) => wordsOf(one, level, place)));
   return (
     <div ref={ref} className="bars">
       <svg width={width} height={height} role="img" aria-label={`${label}. ${told.join("; ")}`}>
-        {niceTicks(low, high).map((tick) => (
+        {ticks.map((tick, i) => (
           <g key={tick}>
             <line className="grid" x1={PAD.left} x2={width - PAD.right} y1={Y(tick)} y2={Y(tick)} />
             <text x={PAD.left - 8} y={Y(tick) + 4} textAnchor="end">
-              {number(Number(tick.toPrecision(6)))}
+              {tickLabels[i]}
             </text>
           </g>
         ))}

@@ -25,7 +25,7 @@ function Row({ model, projectId }: { model: Model; projectId: string }) {
     <tr>
       <td>
         <Link className="item-name" to={`/projects/${projectId}/models/${model.id}`}>
-          <b>{model.name}</b>
+          {model.name}
         </Link>
       </td>
       <td className="nowrap" data-label="Kind">
