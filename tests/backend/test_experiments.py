@@ -340,7 +340,10 @@ def test_which_of_several_sets_decides_can_be_chosen(
     attached = answer()
     assert (attached["metric"], attached["evaluated_on"]) == ("gold/reward", None)
     chosen = answer(evaluated_on="held-out prompts of prompts")
-    assert (chosen["metric"], chosen["evaluated_on"]) == ("eval/pass@1", "held-out prompts of prompts")
+    assert (chosen["metric"], chosen["evaluated_on"]) == (
+        "eval/pass@1",
+        "held-out prompts of prompts",
+    )
     # Either way a page can offer the way to the other.
     for one in (attached, chosen):
         assert one["attached"] == "Gold reward"
@@ -356,7 +359,11 @@ def test_the_sets_of_a_run_have_their_prompts(
     answer = api.get("/runs/run_eval1/sets").raise_for_status().json()
 
     (one,) = answer["sets"]
-    assert (one["label"], one["n_prompts"], one["samples_per_prompt"]) == ("held-out prompts of prompts", 2, 4)
+    assert (one["label"], one["n_prompts"], one["samples_per_prompt"]) == (
+        "held-out prompts of prompts",
+        2,
+        4,
+    )
     assert [(it["measure"], it["title"], it["unit"]) for it in answer["measures"]] == [
         ("pass@1", "pass@1", "share"), ("length", "Length", "tokens"),
     ]  # fmt: skip
