@@ -8,7 +8,7 @@ import type { Explained } from "@/components/metrics/explained";
 
 import type { RunCurve } from "./columns";
 import { floorOfAll } from "./floor";
-import type { Chart } from "./save-curves";
+import type { Chart } from "./chart";
 
 const explained = (name: string, metric: Partial<Metric> = {}): Explained => ({
   ...{ name, title: name, group: "Evaluation", order: 0, isEvaluation: true },

@@ -6,7 +6,7 @@ import { floorOf, floorWith, middleWidth } from "@/components/chart/floor-of";
 import type { Span } from "@/lib/format";
 
 import { hasMean } from "./columns";
-import type { Chart } from "./save-curves";
+import type { Chart } from "./chart";
 
 /** Of the group or run that is most certain: what is clear of it stays clear. */
 export function floorOfAll(chart: Chart): Floor | null {

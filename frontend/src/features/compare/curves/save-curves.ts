@@ -7,8 +7,8 @@ import type { Run, SeedGroups, Series } from "@/api/types";
 import { AXIS_COLUMNS } from "@/charts/axes";
 import { lightColours } from "@/charts/colours";
 import type { Picture } from "@/charts/export/svg";
-import type { Axis, Zoom } from "@/charts/live-curves";
-import { unitOf, type Explained } from "@/components/metrics/explained";
+import type { Axis } from "@/charts/live-curves";
+import { unitOf } from "@/components/metrics/explained";
 import { estimateText } from "@/components/seed-groups/estimate";
 import { colourOf, isDashed, letterOf } from "@/components/seed-groups/group-names";
 import { partsOfComparison } from "@/features/compare/whose";
@@ -16,20 +16,10 @@ import type { Cell } from "@/lib/files/csv";
 import { saveCsv } from "@/lib/files/download";
 import { plural } from "@/lib/format";
 
-import { drawn, hasMean, type RunCurve } from "./columns";
+import type { Chart } from "./chart";
+import { drawn, hasMean } from "./columns";
 import { floorOfAll } from "./floor";
 import { fullSize, shownAs } from "./reading";
-
-export interface Chart {
-  readonly explained: Explained;
-  readonly answer: SeedGroups;
-  readonly runs: ReadonlyMap<string, Run>;
-  readonly axis: Axis;
-  readonly zoom: Zoom;
-  readonly groups: readonly GroupCurve[];
-  /** The runs that are not hidden. */
-  readonly shown: readonly RunCurve[];
-}
 
 type NamedBy = Pick<Chart, "explained" | "answer" | "runs">;
 
