@@ -300,7 +300,7 @@ def test_evaluations_decide_while_other_runs_are_queued(
     query = {"runs": ",".join(runs)}
     found = api.get("/seed-groups", params=query).raise_for_status().json()
 
-    assert (found["evaluated_on"], found["why_none"]) == ("prompts, heldout", "")
+    assert (found["evaluated_on"], found["why_none"]) == ("held-out prompts of prompts", "")
     assert [(one["better"], one["worse"]) for one in found["differences"]] == [(1, 0)]
     assert found["groups"][2]["why_open"] == "the only seed has not succeeded (1 queued)"
 

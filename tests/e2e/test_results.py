@@ -37,7 +37,7 @@ def test_an_experiment_shows_what_evaluations_say_of_its_runs(
     # The mean of .91, .61, .34, .17 and .05.
     expect(best).to_contain_text("0.416 best of the column")
     expect(best).to_contain_text("better than the start")
-    for name in ("Score, length and score per token", "pass@k by set", "pass@1 by set"):
+    for name in ("Score, length and score per token", "Train and test pass@k", "pass@1 by set"):
         expect(page.get_by_role("region", name=name)).to_be_visible()
     by_set = page.get_by_role("region", name="pass@1 by set").get_by_role("columnheader")
     expect(by_set).to_have_text(["Group", "unseen", "word-problems", "Mean"])

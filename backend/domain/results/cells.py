@@ -205,7 +205,8 @@ def _point(
     by = [one.by for one in found if one is not None]
     return ResultsPoint(
         run=None if run is None else run.id,
-        seed=None if run is None else run.config.get("seed"),
+        # Of a start each seed that measured it; the model itself has the seed of its maker.
+        seed=json.loads(seed) if seed else None if run is None else run.config.get("seed"),
         measured_by=list(dict.fromkeys(by)),
         value=reading.value,
         interval=_span(reading),

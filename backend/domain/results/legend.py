@@ -63,8 +63,8 @@ _SENTENCES: tuple[_Sentence, ...] = (
 _MARKS: tuple[_Sentence, ...] = (
     (
         lambda cell: bool(cell.standing),
-        "Where a cell names a step, its seeds run on, or were measured at other steps than others; "
-        "it has no arrow.",
+        "Where a cell names a step, a seed has not succeeded, or its seeds were measured at other "
+        "steps than others; it has no arrow.",
     ),
     (
         lambda cell: cell.change is not None and cell.change.is_better,

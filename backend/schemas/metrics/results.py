@@ -76,8 +76,9 @@ class ResultsCell(ApiAnswer):
     change: ResultsChange | None = Field(description="From the start, if that was measured.")
     standing: str = Field(
         "",
-        description="Where its seeds stand that measured themselves and run on, or were measured "
-        "at other steps than those of other rows, as in `1 running, step 75`; none is `is_better`.",
+        description="Where its seeds stand that measured themselves, if one has not succeeded or "
+        "they were measured at other steps than those of other rows, as in `1 running, step 75`; "
+        "none is `is_better`.",
     )
     is_best: bool = Field(
         False,

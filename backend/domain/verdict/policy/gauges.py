@@ -206,7 +206,7 @@ def _entropy(evidence: Evidence) -> Gauge:
         level, note = "bad", "diverging"
     elif trend.ratio < _MUCH_LESS:
         level = "warn"
-    if level != "bad" and trend.before < LEAST_ENTROPY:
+    if level != "bad" and max(trend.before, trend.after) < LEAST_ENTROPY:
         note += "; nearly every token was certain at the first step, too"
     return _course(evidence, "entropy", trend, Span(low=low, high=high), level, note)
 

@@ -108,14 +108,14 @@ class _Policy:
             best_step=None if best is None else best.step,
             shipped_step=self.evidence.shipped_step,
             happened=self._happened(doubt),
-            change=self._change,
+            change=self._change(told.kind),
             exploited=exploited,
         )
 
-    @property
-    def _change(self) -> str:
-        """The change since the first evaluation, unless the fall from the best is what counts."""
-        if len(self.evaluations) < 2 or (self.has_turned and not self.gain.fell()):
+    def _change(self, kind: Kind) -> str:
+        """The change since the first evaluation, unless something else is what counts."""
+        has_fallen_back = self.has_turned and not self.gain.fell()
+        if len(self.evaluations) < 2 or has_fallen_back or kind == Kind.COLLAPSED:
             return ""
         return change_in_short(self.gain)
 

@@ -89,7 +89,7 @@ function Prompts({ run, base, found }: { run: Run; base: string; found: PromptSc
   return (
     <section className="card prompt-scores" aria-label="Prompts">
       <div className="row card-head">
-        <h2>{saturatedText(rows)}</h2>
+        <h2>{saturatedText(rows, found.width)}</h2>
         <span className="grow" />
         {first === "passed" && (
           <Segmented

@@ -44,7 +44,7 @@ describe("a prompt is saturated", () => {
 
 describe("how many prompts are saturated", () => {
   const told = (...prompts: ReturnType<typeof prompt>[]) =>
-    saturatedText(learned(prompts, "passed"));
+    saturatedText(learned(prompts, "passed"), 1);
 
   it("is told of those that could be", () => {
     const twice = [prompt("a", [1, 1]), prompt("b", [0.5, 1])];
@@ -56,6 +56,9 @@ describe("how many prompts are saturated", () => {
   it("is no number where each was sampled once", () => {
     expect(told(prompt("a", [1]), prompt("b", [null, 1]))).toBe(
       "No prompt was sampled twice, so none can be saturated",
+    );
+    expect(saturatedText(learned([prompt("a", [1])], "passed"), 16)).toBe(
+      "No prompt was sampled in two columns, so none can be saturated",
     );
   });
 });

@@ -63,12 +63,13 @@ export function ruleOf(measure: Measure, width: number): string {
 export const isRepeated = ({ values }: Pick<Learned, "values">): boolean =>
   values.filter((one) => one !== null).length >= FEWEST_COLUMNS;
 
-/** How many of these prompts are saturated, of those that could be. */
-export function saturatedText(rows: readonly Learned[]): string {
+/** How many of these prompts are saturated, of those that could be; `width`: as of `ruleOf`. */
+export function saturatedText(rows: readonly Learned[], width: number): string {
   const n = rows.filter(isRepeated).length;
   const saturated = rows.filter((one) => one.saturatedAt !== null).length;
-  if (n === 0) return "No prompt was sampled twice, so none can be saturated";
-  const which = n === rows.length ? "" : " that were sampled twice or more";
+  const twice = width > 1 ? "in two columns" : "twice";
+  if (n === 0) return `No prompt was sampled ${twice}, so none can be saturated`;
+  const which = n === rows.length ? "" : ` that were sampled ${twice} or more`;
   return `${number(saturated)} of ${plural(n, "prompt")}${which} saturated`;
 }
 
