@@ -3239,7 +3239,7 @@ export interface components {
             change: components["schemas"]["ResultsChange"] | null;
             /**
              * Standing
-             * @description Where its seeds stand that measured themselves and run on, or were measured at other steps than those of other rows, as in `1 running, step 75`; none is `is_better`.
+             * @description Where its seeds stand that measured themselves, if one has not succeeded or they were measured at other steps than those of other rows, as in `1 running, step 75`; none is `is_better`.
              * @default
              */
             standing: string;
