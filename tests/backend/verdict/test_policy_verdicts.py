@@ -244,6 +244,7 @@ def test_a_policy_that_loses_its_variety_and_its_reward_has_collapsed() -> None:
 
     assert (found.kind, found.level) == (Kind.COLLAPSED, "bad")
     assert "entropy fell from 1.50 to 0.0100" in found.sentence
+    assert found.change == "", "what counts is the entropy"
 
 
 def test_a_policy_that_leaves_its_reference_token_by_token_has_collapsed() -> None:

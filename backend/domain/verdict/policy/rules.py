@@ -114,10 +114,10 @@ class _Policy:
 
     def _change(self, kind: Kind) -> str:
         """The change since the first evaluation, unless something else is what counts."""
-        has_fallen_back = self.has_turned and not self.gain.fell()
-        if len(self.evaluations) < 2 or has_fallen_back or kind == Kind.COLLAPSED:
+        if len(self.evaluations) < 2 or kind == Kind.COLLAPSED:
             return ""
-        return change_in_short(self.gain)
+        has_fallen_back = self.has_turned and not self.gain.fell()
+        return "" if has_fallen_back else change_in_short(self.gain)
 
     def _exploited(self, kind: Kind) -> list[str]:
         """The metrics of the run's own reward that rose while what was measured outside fell.
