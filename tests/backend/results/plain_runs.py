@@ -9,6 +9,8 @@ from backend.domain.results.measurements import MeasuredRun
 from backend.domain.results.tables import results
 from backend.schemas.metrics.results import ResultsAnswer, ResultsTable
 
+# Student's t at .975 with two degrees of freedom: of three seeds.
+T_OF_2 = 4.302653
 TERMS = {"terms": [{"kind": "math"}]}
 ROLLOUT = {"temperature": 1.0, "top_p": 1.0, "max_new_tokens": 64, "stop": [], "system": "",
            "template": "model"}  # fmt: skip

@@ -9,6 +9,7 @@ from backend.domain.results.measurements import Reading
 from backend.schemas.metrics.results import ResultsAnswer, ResultsChange
 from tests.backend.results.plain_runs import (
     SFT,
+    T_OF_2,
     answer_of,
     evaluation,
     named,
@@ -16,8 +17,6 @@ from tests.backend.results.plain_runs import (
     spread,
     table_of,
 )
-
-T_OF_2 = 4.302653
 
 
 def of(value: float, half: float) -> Reading:

@@ -15,6 +15,7 @@ from backend.domain.results.measurements import MeasuredRun
 from backend.domain.seeds.draws import Draw
 from backend.schemas.vocabulary import RunState
 from tests.backend.results.plain_runs import (
+    T_OF_2,
     answer_of,
     evaluation,
     named,
@@ -22,8 +23,6 @@ from tests.backend.results.plain_runs import (
     spread,
     table_of,
 )
-
-T_OF_2 = 4.302653
 
 
 def begun(n: int, first: float, last: float, **changes: Any) -> MeasuredRun:

@@ -16,6 +16,7 @@ from backend.schemas.metrics.results import ResultsAnswer
 from backend.schemas.vocabulary import RunState
 from tests.backend.results.plain_runs import (
     SFT,
+    T_OF_2,
     answer_of,
     evaluation,
     given_of,
@@ -24,8 +25,6 @@ from tests.backend.results.plain_runs import (
     spread,
     table_of,
 )
-
-T_OF_2 = 4.302653
 
 
 def test_no_interval_of_a_share_goes_beyond_what_a_share_can_be() -> None:

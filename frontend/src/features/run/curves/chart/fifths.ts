@@ -2,6 +2,7 @@
 import { deviationOf, FEWEST } from "@/charts/floor";
 import type { Curve } from "@/charts/live-curves";
 import { isBucketed } from "@/components/chart/columns";
+import { middleWidth } from "@/components/chart/floor-of";
 
 export interface Fifths {
   readonly first: number;
@@ -24,13 +25,7 @@ export function fifthsOf(curve: Curve): Fifths | null {
 }
 
 /** Of single values: means of buckets vary less. In dozens of values lie about four deviations. */
-function deviationWithin({ min, max }: Curve): number {
-  const spans = min
-    .map((low, place) => (max[place] ?? NaN) - (low ?? NaN))
-    .filter((span) => !Number.isNaN(span))
-    .sort((a, b) => a - b);
-  return (spans[Math.floor(spans.length / 2)] ?? 0) / 4;
-}
+const deviationWithin = ({ min, max }: Curve): number => middleWidth(min, max) / 4;
 
 /** Of the first of these places that have a fifth of all values; each bucket counts as its values. */
 function meanOf({ mean, n, nNan }: Curve, places: readonly number[]): number {
