@@ -305,6 +305,46 @@ def test_evaluations_decide_while_other_runs_are_queued(
     assert found["groups"][2]["why_open"] == "the only seed has not succeeded (1 queued)"
 
 
+@pytest.mark.parametrize("state", ["queued", "running", "failed"])
+def test_evaluations_of_all_that_have_succeeded_decide_before_what_the_runs_measured(
+    api: TestClient, seed: Seed, database_of_service: Database, state: str
+) -> None:
+    """By their own rewards, which all have, the first would be better."""
+    store = database_of_service
+    runs = [run_of(api, seed, optim={"lr": 0.1 * n}) for n in range(1, 4)]
+    with store.write() as session:
+        for run, reward in zip(runs, (2.0, 1.0, 3.0), strict=True):
+            lines = [MetricLine(step=10, time=1.0, values={"eval/reward": reward})]
+            metrics.append(session, run, 1, lines, at=AT)
+        session.execute(update(Run).where(Run.id == runs[2]).values(state=state))
+    ended(store, runs[:2])
+    for number, run in enumerate(runs[:2]):
+        evaluated(seed, store, number, left_by(seed, store, run), 0.25 + number / 2)
+    on = "held-out prompts of prompts"
+
+    def answer(**query: str) -> dict[str, Any]:
+        query |= {"runs": ",".join(runs)}
+        found: dict[str, Any] = api.get("/seed-groups", params=query).raise_for_status().json()
+        return found
+
+    found = answer()
+    assert (found["metric"], found["evaluated_on"]) == ("eval/pass@1", on)
+    assert found["evaluation_sets"] == [on]
+    assert [(one["better"], one["worse"]) for one in found["differences"]] == [(1, 0)]
+    assert found["groups"][2]["why_open"] == f"the only seed has not succeeded (1 {state})"
+    assert [group["value"] for group in found["groups"]] == [0.25, 0.75, None]
+    assert answer(evaluated_on=on) == answer(evaluated_on="no such set") == found
+
+    # It has left a model that nobody has evaluated yet.
+    ended(store, runs)
+    last = left_by(seed, store, runs[2])
+    own = answer(evaluated_on=on)
+    assert (own["metric"], own["evaluated_on"]) == ("eval/reward", None)
+    assert own["evaluation_sets"] == []
+    evaluated(seed, store, 2, last, 0.5)
+    assert (answer()["evaluated_on"], answer()["groups"][2]["value"]) == (on, 0.5)
+
+
 def test_which_of_several_sets_decides_can_be_chosen(
     api: TestClient, seed: Seed, database_of_service: Database
 ) -> None:

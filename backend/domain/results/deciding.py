@@ -9,6 +9,7 @@ from typing import Any
 
 from backend.domain.results.given import Given
 from backend.domain.results.measurements import PromptSet, metric_on
+from backend.domain.seeds.draws import Draw
 from backend.schemas.metrics.registry import title_of
 from backend.schemas.vocabulary import Method
 
@@ -30,28 +31,30 @@ class Evaluated:
     reward: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
-def evaluated(given: Given, run_ids: Sequence[str]) -> list[Evaluated]:
-    """List what was found on each set that all of these runs' models were evaluated on.
+def evaluated(given: Given, draws: Sequence[Draw]) -> list[Evaluated]:
+    """List what was found on each set that the models of all these runs were evaluated on.
 
-    The first set decides. Sets that a run was trained on never decide. Those that chose its
-    checkpoint come last: the best of several numbers on a set is partly luck.
+    Beside runs that have succeeded, the others are not waited for: nobody can have evaluated what
+    they have not left. The first set decides. Sets that a run was trained on never decide. Those
+    that chose its checkpoint come last: the best of several numbers on a set is partly luck.
     """
     sets = [one for one in given.sets if not given.is_trained(one)]
-    found = (_on(given, prompts, run_ids) for prompts in sets)
+    found = (_on(given, prompts, draws) for prompts in sets)
     return [one for one in found if one is not None]
 
 
-def _on(given: Given, prompts: PromptSet, run_ids: Sequence[str]) -> Evaluated | None:
+def _on(given: Given, prompts: PromptSet, draws: Sequence[Draw]) -> Evaluated | None:
     measure = given.score(prompts)
     if measure is None:
         return None
-    measured = {run: given.measured.chosen.get((run, prompts)) for run in run_ids}
+    measured = {one.run: given.measured.chosen.get((one.run, prompts)) for one in draws}
     values = {
         run: one.readings[measure].value
         for run, one in measured.items()
         if one is not None and not one.is_own and measure in one.readings
     }
-    if len(values) < len(measured):
+    needed = [one.run for one in draws if one.has_succeeded] or list(measured)
+    if not all(run in values for run in needed):
         return None
     title = title_of(Method.EVALUATE, f"eval/{measure}")
     reward = given.one_of(prompts).sampling["reward"]

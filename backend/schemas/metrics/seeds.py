@@ -86,7 +86,8 @@ class SeedGroups(ApiAnswer):
 
     metric: str | None = Field(
         description="The metric that decides between those that measure the same by it; all of "
-        "them have it but those that have measured nothing yet. Null = there is none."
+        "them have it but those that have measured nothing yet, or with `evaluated_on` have not "
+        "succeeded. Null = there is none."
     )
     title: str = Field(description="What people call this metric; empty without one.")
     evaluated_on: str | None = Field(
@@ -99,9 +100,9 @@ class SeedGroups(ApiAnswer):
         "its value may then look better than it is.",
     )
     evaluation_sets: list[str] = Field(
-        description="All sets of prompts on which the models of all runs were evaluated, all "
-        "alike, and none was trained; by default the first decides. Empty where a metric was asked "
-        "for.",
+        description="All sets of prompts on which the models of all runs that have succeeded were "
+        "evaluated, all alike, and none was trained; by default the first decides. Empty where a "
+        "metric was asked for.",
     )
     attached: str | None = Field(
         description="What people call the metric that was attached to all runs (`gold/NAME`): it "

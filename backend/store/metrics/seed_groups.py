@@ -96,11 +96,7 @@ def _deciding(session: Session, asked: _Asked, evaluated_on: str | None, caller:
     )
     attached = metric if metric is not None and gold_metrics([metric]) else None
     given = results.given(session, run_ids, caller)
-    found = evaluated(given, run_ids)
-    succeeded = [run for run in run_ids if asked.draws[run].has_succeeded]
-    if not found and metric is None and succeeded:
-        # Nobody can have evaluated what runs that are still to come will leave.
-        found = evaluated(given, succeeded)
+    found = evaluated(given, [asked.draws[run] for run in run_ids])
     labels = [one.label for one in found]
     if found and (attached is None or evaluated_on in labels):
         one = next((one for one in found if one.label == evaluated_on), found[0])

@@ -4018,7 +4018,7 @@ export interface components {
         SeedGroups: {
             /**
              * Metric
-             * @description The metric that decides between those that measure the same by it; all of them have it but those that have measured nothing yet. Null = there is none.
+             * @description The metric that decides between those that measure the same by it; all of them have it but those that have measured nothing yet, or with `evaluated_on` have not succeeded. Null = there is none.
              */
             metric: string | null;
             /**
@@ -4039,7 +4039,7 @@ export interface components {
             has_chosen: boolean;
             /**
              * Evaluation Sets
-             * @description All sets of prompts on which the models of all runs were evaluated, all alike, and none was trained; by default the first decides. Empty where a metric was asked for.
+             * @description All sets of prompts on which the models of all runs that have succeeded were evaluated, all alike, and none was trained; by default the first decides. Empty where a metric was asked for.
              */
             evaluation_sets: string[];
             /**

@@ -1,16 +1,25 @@
 """Which evaluation decides between runs, and when none does."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from backend.domain.results.deciding import Evaluated, evaluated
 from backend.domain.results.measurements import MeasuredRun
+from backend.schemas.vocabulary import RunState
 from tests.backend.results.plain_runs import evaluation, given_of, named, policy
 
 RUNS = [policy("a", 1), policy("b", 2, estimator="rloo")]
 
 
-def deciding(*evaluations: MeasuredRun) -> list[Evaluated]:
-    return evaluated(given_of(RUNS, evaluations), [run.id for run in RUNS])
+def deciding(*evaluations: MeasuredRun, runs: Sequence[MeasuredRun] = RUNS) -> list[Evaluated]:
+    return evaluated(given_of(runs, evaluations), [run.drawn for run in runs])
+
+
+def in_state(run: MeasuredRun, state: RunState) -> MeasuredRun:
+    return replace(run, draw=replace(run.drawn, state=state))
 
 
 def decided(*evaluations: MeasuredRun) -> Evaluated | None:
@@ -60,6 +69,32 @@ def test_a_threshold_of_a_learned_reward_says_nothing_of_what_is_right() -> None
 
 def test_a_model_that_was_not_evaluated_leaves_it_open() -> None:
     assert decided(both(10, (0.4, 0.6))[0]) is None
+
+
+@pytest.mark.parametrize(
+    "state", [state for state in RunState if state != RunState.SUCCEEDED], ids=str
+)
+def test_a_run_that_has_not_succeeded_is_not_waited_for(state: RunState) -> None:
+    """A failed one neither: it has left nothing that anybody could evaluate."""
+    other = in_state(policy("c", 3, estimator="remax", values={"eval/reward": 0.9}), state)
+
+    found = deciding(*both(10, (0.4, 0.6)), runs=[*RUNS, other])
+
+    assert [one.values for one in found] == [{"a": 0.4, "b": 0.6}]
+    # Where its model is there to be evaluated, its value stands beside the others.
+    third = evaluation(12, "model_c", {"eval/pass@1": 0.5, "eval/reward": 9.0})
+    (found_of_all,) = deciding(*both(10, (0.4, 0.6)), third, runs=[*RUNS, other])
+    assert found_of_all.values == {"a": 0.4, "b": 0.6, "c": 0.5}
+    # One of the two that have succeeded is not all of them.
+    assert deciding(both(10, (0.4, 0.6))[0], runs=[*RUNS, other]) == []
+
+
+def test_where_no_run_has_succeeded_all_are_waited_for() -> None:
+    failed = [in_state(run, RunState.FAILED) for run in RUNS]
+
+    assert deciding(runs=failed) == []
+    assert deciding(both(10, (0.4, 0.6))[0], runs=failed) == []
+    assert len(deciding(*both(10, (0.4, 0.6)), runs=failed)) == 1
 
 
 def test_evaluations_that_were_sampled_otherwise_are_not_compared() -> None:
@@ -120,4 +155,4 @@ def test_every_set_that_all_models_were_evaluated_on_could_decide() -> None:
 def test_what_the_runs_measured_themselves_is_no_evaluation() -> None:
     own = [policy("a", 1, values={"eval/pass@1": 0.4}), policy("b", 2, values={"eval/pass@1": 0.6})]
 
-    assert evaluated(given_of(own, []), ["a", "b"]) == []
+    assert deciding(runs=own) == []

@@ -182,17 +182,23 @@ test("a reward model that judges what it has trained decides nothing in green", 
 
 test("groups that have not come to one end are named with the reason", () => {
   const why = "1 of 3 seeds has not succeeded (1 running)";
-  const said = (n: number) => {
+  const said = (n: number, more: Partial<SeedGroups> = {}) => {
     const groups = [null, null, null].slice(0, n).map(group);
     const last = { ...group(null), why_open: why };
     const differences = n > 1 ? [decided] : [];
-    return text(answer([], { groups: [...groups, last], differences }));
+    return text(answer([], { groups: [...groups, last], differences, ...more }));
   };
 
   expect(said(2)).toContain("B (grpo) is better than A (grpo) by held-out reward.");
   expect(said(2)).toContain(`C. Not compared yet: ${why}. A group is compared once all its seeds`);
   expect(said(1)).toContain(
     "Not decided by held-out reward: fewer than two groups can be compared",
+  );
+  // What evaluations found of models is of no step.
+  expect(said(2)).toContain("and have a value at the same step as the other groups");
+  expect(said(2, { evaluated_on: "unseen" })).toContain(
+    `C. Not compared yet: ${why}. A group is compared once all its seeds have succeeded and their ` +
+      "output models were evaluated like those of the others. Leave out runs that will never succeed.",
   );
 });
 

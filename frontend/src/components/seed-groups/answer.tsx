@@ -143,9 +143,7 @@ export function Answer(props: {
         )}
         {[...leftOut(answer, ({ why_open: why }) => why || null)].map(([why, letters]) => (
           <li key={why}>
-            <b>{letters.join(", ")}.</b> Not compared yet: {why}. A group is compared once all its
-            seeds have succeeded and have a value at the same step as the other groups with the same
-            planned number of steps. Leave out runs that will never have one.
+            <b>{letters.join(", ")}.</b> Not compared yet: {why}. {whenCompared(answer)}
           </li>
         ))}
         {answer.n_evaluations > 0 && (
@@ -168,6 +166,12 @@ export function Answer(props: {
     </section>
   );
 }
+
+/** When a group that is left out for now is compared, and what to do where it never will be. */
+const whenCompared = ({ evaluated_on: on }: SeedGroups): string =>
+  on === null
+    ? "A group is compared once all its seeds have succeeded and have a value at the same step as the other groups with the same planned number of steps. Leave out runs that will never have one."
+    : "A group is compared once all its seeds have succeeded and their output models were evaluated like those of the others. Leave out runs that will never succeed.";
 
 /** What the values are of that are compared: of outputs, or of the newest point of each run. */
 function OfWhat({ answer }: { answer: SeedGroups }) {
