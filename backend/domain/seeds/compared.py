@@ -36,10 +36,14 @@ _FEW = 30
 
 
 def measured(names: Mapping[str, AbstractSet[str]], draws: Mapping[str, Draw]) -> list[str]:
-    """The runs of which a metric that decides is asked: not those that may measure it later.
+    """The runs of which a metric that decides is asked: not those that may have it later.
 
     `names`: the metrics of each run. What succeeded without any that could decide never has one.
     """
+    ended = [run for run in names if draws[run].has_succeeded]
+    if ended and gold_metrics(set.intersection(*(set(names[run]) for run in ended))):
+        # Somebody who measures outputs cannot have done so for runs that have left none.
+        return ended
     begun = [run for run, own in names.items() if own]
     return [run for run in begun if draws[run].has_succeeded or _could_decide(names[run])] or begun
 
@@ -93,7 +97,8 @@ class Measure:
     `evaluated_on`: the set on which evaluations measured what the runs left; None if the runs have
     measured it themselves, or somebody attached it; `has_chosen`: whether a run chose its output
     by prompts of this set; `sets`: all that evaluations could decide by.
-    `attached`: what was attached to all of them. `title`: by default as their method calls it.
+    `attached`: what was attached to all that have succeeded. `title`: by default as their method
+    calls it.
     `reward`: what scored the evaluations; None if the runs' own rewards did.
     """
 

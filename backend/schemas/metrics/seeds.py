@@ -86,8 +86,8 @@ class SeedGroups(ApiAnswer):
 
     metric: str | None = Field(
         description="The metric that decides between those that measure the same by it; all of "
-        "them have it but those that have measured nothing yet, or with `evaluated_on` have not "
-        "succeeded. Null = there is none."
+        "them have it but those that have measured nothing yet, or, where outputs were measured, "
+        "have not succeeded. Null = there is none."
     )
     title: str = Field(description="What people call this metric; empty without one.")
     evaluated_on: str | None = Field(
@@ -105,8 +105,9 @@ class SeedGroups(ApiAnswer):
         "metric was asked for.",
     )
     attached: str | None = Field(
-        description="What people call the metric that was attached to all runs (`gold/NAME`): it "
-        "decides unless a set is chosen; null = there is none, or a metric was asked for."
+        description="What people call the metric that was attached to all runs that have succeeded "
+        "(`gold/NAME`): it decides unless a set is chosen; null = there is none, or a metric was "
+        "asked for."
     )
     why_none: str = Field(description="Why no metric decides; empty if one does.")
     measured_apart: dict[str, str] = Field(

@@ -4018,7 +4018,7 @@ export interface components {
         SeedGroups: {
             /**
              * Metric
-             * @description The metric that decides between those that measure the same by it; all of them have it but those that have measured nothing yet, or with `evaluated_on` have not succeeded. Null = there is none.
+             * @description The metric that decides between those that measure the same by it; all of them have it but those that have measured nothing yet, or, where outputs were measured, have not succeeded. Null = there is none.
              */
             metric: string | null;
             /**
@@ -4044,7 +4044,7 @@ export interface components {
             evaluation_sets: string[];
             /**
              * Attached
-             * @description What people call the metric that was attached to all runs (`gold/NAME`): it decides unless a set is chosen; null = there is none, or a metric was asked for.
+             * @description What people call the metric that was attached to all runs that have succeeded (`gold/NAME`): it decides unless a set is chosen; null = there is none, or a metric was asked for.
              */
             attached: string | null;
             /**

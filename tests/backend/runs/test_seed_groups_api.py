@@ -322,6 +322,33 @@ def test_runs_that_have_measured_nothing_yet_leave_the_others_their_answer(
     ]
 
 
+def test_what_was_attached_to_all_that_have_succeeded_decides(
+    api: TestClient, database: Database, seed: Seed, groups: list[list[str]]
+) -> None:
+    """By the runs' own reward, which the one at work has, too, the first group would be better."""
+    high, low = groups
+    other = made(api, database, seed, 3, [0.0, 9.0], state="running", optim={"lr": 0.1})
+    for place, run in enumerate([*high, *low]):
+        body = {"points": [{"step": 20, "values": {"gold/reward": float(place)}}]}
+        api.post(f"/runs/{run}/metrics", json=body).raise_for_status()
+
+    answer = asked(api, [*high, *low, other])
+
+    assert (answer["metric"], answer["attached"]) == ("gold/reward", "Gold reward")
+    assert [(one["better"], one["worse"]) for one in answer["differences"]] == [(1, 0)]
+    assert [group["why_open"] for group in answer["groups"]] == [
+        "",
+        "",
+        "the only seed has not succeeded (1 running)",
+    ]
+
+    # Nothing is attached to what it has left.
+    with database.write() as session:
+        changed(session, other, state="succeeded")
+    own = asked(api, [*high, *low, other])
+    assert (own["metric"], own["attached"]) == ("eval/reward", None)
+
+
 def test_why_no_metric_decides_is_said_of_the_runs_that_measured_something(
     api: TestClient, database: Database, seed: Seed
 ) -> None:
