@@ -305,6 +305,30 @@ def test_evaluations_decide_while_other_runs_are_queued(
     assert found["groups"][2]["why_open"] == "the only seed has not succeeded (1 queued)"
 
 
+def test_runs_that_evaluate_keep_no_outputs(
+    api: TestClient, seed: Seed, database_of_service: Database
+) -> None:
+    store = database_of_service
+    runs = [run_of(api, seed), run_of(api, seed, optim={"lr": 0.5})]
+    ended(store, runs)
+    for number, run in enumerate(runs):
+        model = left_by(seed, store, run)
+        evaluated(seed, store, number, model, 0.5, summary={})
+        with store.write() as session:
+            lines = [MetricLine(step=0, time=1.0, values={"eval/reward": float(number)})]
+            metrics.append(session, f"run_eval{number}", 1, lines, at=AT)
+
+    def answer(runs: Sequence[str]) -> dict[str, Any]:
+        found = api.get("/seed-groups", params={"runs": ",".join(runs)}).raise_for_status().json()
+        assert len(found["differences"]) == 1
+        return dict(found)
+
+    trained, evaluations = answer(runs), answer(["run_eval0", "run_eval1"])
+
+    assert (evaluations["metric"], evaluations["evaluated_on"]) == ("eval/reward", None)
+    assert (trained["has_outputs"], evaluations["has_outputs"]) == (True, False)
+
+
 @pytest.mark.parametrize("state", ["queued", "running", "failed"])
 def test_evaluations_of_all_that_have_succeeded_decide_before_what_the_runs_measured(
     api: TestClient, seed: Seed, database_of_service: Database, state: str

@@ -26,6 +26,7 @@ from backend.domain.verdict.gold import HELD_OUT, gold_metrics
 from backend.domain.verdict.proxy import PROXY, learned
 from backend.domain.verdict.words import alike, shown
 from backend.plural import plural
+from backend.schemas.methods import SAMPLERS
 from backend.schemas.metrics.registry import title_of
 from backend.schemas.metrics.seeds import GroupDifference, SeedGroup, SeedGroups, SeedValue
 from backend.schemas.metrics.verdicts import Span
@@ -147,6 +148,7 @@ def compared(
         title=_title(by, firsts[apart.index(None)]),
         evaluated_on=by.evaluated_on,
         has_chosen=by.has_chosen,
+        has_outputs=any(firsts[place]["method"] not in SAMPLERS for place in places),
         evaluation_sets=list(by.sets),
         attached=None if by.attached is None else _called(by.attached, firsts[0]),
         why_none=by.why_none,

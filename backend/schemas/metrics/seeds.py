@@ -99,6 +99,10 @@ class SeedGroups(ApiAnswer):
         description="Whether at least one run chose its output on the prompts of `evaluated_on`; "
         "its value may then look better than it is.",
     )
+    has_outputs: bool = Field(
+        description="Whether a run that is compared trains, and so keeps an output, of which its "
+        "own newest value need not be. Runs that sample or evaluate keep none."
+    )
     evaluation_sets: list[str] = Field(
         description="All sets of prompts on which the models of all runs that have succeeded were "
         "evaluated, all alike, and none was trained; by default the first decides. Empty where a "

@@ -4038,6 +4038,11 @@ export interface components {
              */
             has_chosen: boolean;
             /**
+             * Has Outputs
+             * @description Whether a run that is compared trains, and so keeps an output, of which its own newest value need not be. Runs that sample or evaluate keep none.
+             */
+            has_outputs: boolean;
+            /**
              * Evaluation Sets
              * @description All sets of prompts on which the models of all runs that have succeeded were evaluated, all alike, and none was trained; by default the first decides. Empty where a metric was asked for.
              */

@@ -27,6 +27,7 @@ const answer = (
   title: "Held-out reward",
   evaluated_on: null,
   has_chosen: false,
+  has_outputs: true,
   evaluation_sets: [],
   attached: null,
   n_evaluations: 0,
@@ -132,6 +133,8 @@ test("what the runs measured themselves is said to be of their newest evaluation
   expect(said({ metric: "gold/reward" })).toContain("Compared by the newest value of each run,");
   expect(said({ evaluated_on: "unseen" })).not.toContain("Compared by the newest");
   expect(said({ differences: [] })).not.toContain("Compared by the newest");
+  // Runs that evaluate have measured once, and keep nothing.
+  expect(said({ has_outputs: false })).not.toContain("Compared by the newest");
 });
 
 test("of several measures the one that decides is chosen, and the attached one can be taken back", () => {

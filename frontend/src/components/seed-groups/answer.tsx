@@ -183,7 +183,7 @@ function OfWhat({ answer }: { answer: SeedGroups }) {
           " At least one run chose its output on these prompts, so its value may look better than it is."}
       </li>
     );
-  if (answer.differences.length === 0) return null;
+  if (answer.differences.length === 0 || !answer.has_outputs) return null;
   return (
     <li className="muted">
       Compared by the newest {answer.metric?.startsWith("eval/") ? "evaluation" : "value"} of each
