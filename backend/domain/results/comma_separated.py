@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
+from backend.domain.results.layout import seeds_of
 from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsRow
 from backend.schemas.metrics.verdicts import Span
 
@@ -35,7 +36,7 @@ def csv_of(answer: ResultsAnswer) -> str:
 
 def _row(row: ResultsRow) -> Iterator[Cell]:
     yield from (row.name, row.is_start, json.dumps(row.config, sort_keys=True))
-    yield from (row.config_sha256, len(row.runs))
+    yield from (row.config_sha256, seeds_of(row))
 
 
 def _cell(cell: ResultsCell) -> Sequence[Cell]:

@@ -3,7 +3,12 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from backend.schemas.metrics.results import ResultsCell, ResultsColumn, ResultsTable
+from backend.schemas.metrics.results import (
+    ResultsCell,
+    ResultsColumn,
+    ResultsRow,
+    ResultsTable,
+)
 
 # How a plain text is written.
 Write: TypeAlias = Callable[[str], str]
@@ -20,11 +25,20 @@ def grid_of(
     """The head of a table and its rows. `cell` is told how many seeds the row has."""
     head = [corner, "Seeds", *(text(heading_of(table, one)) for one in table.columns)]
     rows = [
-        [text(row.name) + (" (start)" if row.is_start else ""), str(len(row.runs) or nothing)]
-        + [nothing if one is None else cell(one, len(row.runs)) for one in row.cells]
+        [text(row.name) + (" (start)" if row.is_start else ""), str(seeds_of(row) or nothing)]
+        + [nothing if one is None else cell(one, seeds_of(row)) for one in row.cells]
         for row in table.rows
     ]
     return [head, *rows]
+
+
+def seeds_of(row: ResultsRow) -> int:
+    """How many seeds made the models of a row; 0 for a model that no run made, or for one start.
+
+    That others began with one model says nothing of seeds: its cells say with how many they
+    measured it.
+    """
+    return 0 if row.is_start and len(row.runs) == 1 else len(row.runs)
 
 
 def heading_of(table: ResultsTable, column: ResultsColumn) -> str:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from backend.domain.results.layout import seeds_of
 from backend.domain.results.words import has_points
 from backend.domain.seeds.estimates import FEWEST_FOR_INTERVAL
-from backend.schemas.metrics.results import ResultsCell, ResultsTable
+from backend.schemas.metrics.results import ResultsCell, ResultsRow, ResultsTable
 
 
 def legend_of(tables: Iterable[ResultsTable], *, is_drawn: bool) -> str:
@@ -12,9 +13,8 @@ def legend_of(tables: Iterable[ResultsTable], *, is_drawn: bool) -> str:
 
     A table in a paper or an issue stands alone, so it explains nothing that it has not.
     """
-    cells = [
-        cell for table in tables for row in table.rows for cell in row.cells if cell is not None
-    ]
+    rows = [row for table in tables for row in table.rows]
+    cells = [cell for row in rows for cell in row.cells if cell is not None]
     if not cells:
         return ""
     own = [_mean(cells)]
@@ -25,8 +25,19 @@ def legend_of(tables: Iterable[ResultsTable], *, is_drawn: bool) -> str:
         own.append(_over_prompts(is_drawn=is_drawn))
     if not is_drawn and any(map(has_points, cells)):
         own.append("Parentheses hold the values of the seeds one by one.")
+    if not is_drawn and any(map(_is_start_of_many, rows)):
+        own.append(
+            "A start is one model, so it has no number of seeds; its cells say how many seeds "
+            "measured it."
+        )
     own += [words for is_there, words in _MARKS if any(map(is_there, cells))]
     return " ".join(own)
+
+
+def _is_start_of_many(row: ResultsRow) -> bool:
+    """Whether a row is one model that several seeds began with and measured."""
+    many = any(cell is not None and cell.n > 1 for cell in row.cells)
+    return row.is_start and not seeds_of(row) and many
 
 
 def _mean(cells: Iterable[ResultsCell]) -> str:

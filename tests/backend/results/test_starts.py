@@ -10,6 +10,7 @@ import pytest
 
 from backend.domain.results.comma_separated import csv_of
 from backend.domain.results.gathered import KnownModel
+from backend.domain.results.latex import latex_of
 from backend.domain.results.markdown import markdown_of
 from backend.domain.results.measurements import MeasuredRun
 from backend.domain.seeds.draws import Draw
@@ -65,6 +66,38 @@ def test_a_start_that_runs_measured_has_the_mean_of_its_seeds(order: int) -> Non
         "The start was measured by the runs themselves before their first step, once for each seed."
     )
     assert "(0.598, 0.593, 0.581) 3 seeds |" in markdown_of(answer_of(runs, []))
+
+
+def test_the_run_that_made_a_start_is_no_number_of_its_seeds() -> None:
+    """Three seeds have measured it: "1" beside them would contradict the cell."""
+    made = policy("s", 90, method="sft", model={"hub_id": "owner/base"})
+    runs = [begun(n, first, 0.64, model={"id": "model_s"}) for n, first in enumerate(STARTS)]
+    answer = answer_of(runs, [], [made])
+    one_model = "A start is one model, so it has no number of seeds;"
+
+    assert "| of s (start) | – | 0.591 [" in markdown_of(answer)
+    assert "(0.598, 0.593, 0.581) 3 seeds |" in markdown_of(answer)
+    assert "of s (start) & -- & 0.591 " in latex_of(answer)
+    rows = list(csv.DictReader(io.StringIO(csv_of(answer), newline="")))
+    assert {(row["is_start"], row["seeds"], row["n"]) for row in rows} == {
+        ("true", "0", "3"),
+        ("false", "3", "3"),
+    }
+    assert one_model in markdown_of(answer)
+    assert one_model in latex_of(answer)
+    # The page has no such column.
+    assert one_model not in answer.legend
+    assert one_model not in markdown_of(answer_of(runs[:1], [], [made]))
+
+
+def test_a_start_that_several_seeds_made_has_their_number() -> None:
+    made = [policy(f"s{n}", 90 + n, method="sft", model={"hub_id": "o/b"}, seed=n) for n in (0, 1)]
+    runs = [begun(n, 0.5, 0.64, model={"id": f"model_s{n}"}) for n in (0, 1)]
+
+    text = markdown_of(answer_of(runs, [], made))
+
+    assert "(start) | 2 | 0.500" in text
+    assert "A start is one model" not in text
 
 
 def test_one_seed_of_a_start_is_told_as_one() -> None:

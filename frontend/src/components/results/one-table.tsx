@@ -26,8 +26,15 @@ const headingOf = (table: ResultsTable, column: ResultsColumn): string =>
   (SAID_BY_THE_NAME.has(column.unit) ? "" : `, ${column.unit}`) +
   (table.set === "" ? setMark([column]) : "");
 
+/** What stands below the name of a row. A start is one model, unless several seeds made it. */
+function belowName({ is_start: isStart, runs }: ResultsRow): string {
+  const seeds = runs.length > (isStart ? 1 : 0) ? plural(runs.length, "seed") : "";
+  return [isStart ? "start" : "", seeds].filter((one) => one !== "").join(", ");
+}
+
 function RowName({ row, placeOf }: { row: ResultsRow; placeOf: PlaceOf }) {
   const place = row.is_start ? null : placeOf(row.runs[0] ?? "");
+  const below = belowName(row);
   return (
     <td className="group">
       {place !== null && (
@@ -41,11 +48,7 @@ function RowName({ row, placeOf }: { row: ResultsRow; placeOf: PlaceOf }) {
         </b>
       )}
       {row.name}
-      {row.is_start ? (
-        <div className="small muted">start</div>
-      ) : (
-        row.runs.length > 0 && <div className="small muted">{plural(row.runs.length, "seed")}</div>
-      )}
+      {below !== "" && <div className="small muted">{below}</div>}
     </td>
   );
 }
