@@ -88,6 +88,12 @@ const UNKNOWN = (name: string) => ({
 /** What a chart and a table say of a metric beside its value. */
 export const unitOf = ({ metric }: Explained): string => metric?.unit ?? "";
 
+/** What the ends of the 95 % interval of a metric are called, where it has one. */
+export const endNames = (name: string): readonly [string, string] => [
+  `${name}_low`,
+  `${name}_high`,
+];
+
 /** Names of the ends of its 95 % interval, if both are there. */
 export function endsOf(
   name: string,
@@ -95,7 +101,7 @@ export function endsOf(
   explain: Explain,
 ): readonly [string, string] | null {
   const { metric } = explain(name);
-  const [low, high] = [`${name}_low`, `${name}_high`];
+  const [low, high] = endNames(name);
   const mayHave = metric === null || metric.has_interval;
   return mayHave && names.has(low) && names.has(high) ? [low, high] : null;
 }

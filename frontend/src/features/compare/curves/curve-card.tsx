@@ -28,13 +28,14 @@ import { CurveTable } from "./curve-table";
 import { floorOfAll } from "./floor";
 import { legendOf, nNanIn, readingAt } from "./reading";
 import { nameOf, pictureOf, saveValues } from "./save-curves";
-import { useCurves, type Ends } from "./use-curves";
+import { useCurves } from "./use-curves";
 
 const HEIGHT = 240;
 
 interface CurveCardProps {
   readonly explained: Explained;
-  readonly ends: Ends;
+  /** Of the intervals that are drawn, where some runs stand for themselves, and of its noise. */
+  readonly ends: readonly string[];
   readonly answer: SeedGroups;
   readonly runs: ReadonlyMap<string, Run>;
   readonly refetchMs: number | false;

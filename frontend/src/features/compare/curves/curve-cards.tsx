@@ -9,9 +9,6 @@ import { figuresOf, firstNames, useView } from "@/features/compare/view";
 
 import { CurveCard } from "./curve-card";
 import { CurveTools } from "./curve-tools";
-import type { Ends } from "./use-curves";
-
-const NO_ENDS: Ends = { own: null, noise: null };
 
 const has = (run: Run | undefined, name: string): boolean => run?.summary[name] !== undefined;
 
@@ -34,13 +31,12 @@ export function CurveCards(props: {
     answer.groups.some(
       (group) => group.runs.filter((run) => has(runs.get(run), name)).length < FEWEST_FOR_MEAN,
     );
-  const endsWanted = (name: string) => {
-    if (!hasSmall(name)) return NO_ENDS;
+  /** The names of the ends of its intervals, and of those that tell how noisy it is. */
+  const endsWanted = (name: string): readonly string[] => {
+    if (!hasSmall(name)) return [];
     const noisy = explain(name).metric?.noise_of ?? null;
-    return {
-      own: endsOf(name, all, explain),
-      noise: noisy === null ? null : endsOf(noisy, all, explain),
-    };
+    const withEnds = noisy === null ? [name] : [name, noisy];
+    return withEnds.flatMap((one) => endsOf(one, all, explain) ?? []);
   };
   const shown = names.length > 0 ? names : firstNames(known, answer.metric);
   return (

@@ -7,7 +7,7 @@ import { groupCurvesQuery, type GroupCurve } from "@/api/seed-groups";
 import type { Series } from "@/api/types";
 import type { Axis } from "@/charts/live-curves";
 import type { Drawn } from "@/components/chart/columns";
-import type { Explained } from "@/components/metrics/explained";
+import { endNames, type Explained } from "@/components/metrics/explained";
 import { useView } from "@/features/compare/view";
 
 import { groupCurve, isComplete, runCurve } from "./closer";
@@ -16,13 +16,6 @@ import { groupCurve, isComplete, runCurve } from "./closer";
 const POINTS = 1000;
 /** Of a group: the service reads four times as many of each of its runs. */
 const GROUP_POINTS = 300;
-
-/** The names of the ends of a metric's interval, where some runs stand for themselves. */
-export interface Ends {
-  readonly own: readonly [string, string] | null;
-  /** Of the metric whose intervals tell how noisy it is. */
-  readonly noise: readonly [string, string] | null;
-}
 
 export interface ComparedCurves {
   readonly groups: readonly GroupCurve[];
@@ -38,16 +31,18 @@ const mayShowMore = (axis: Axis, series: readonly Series[] | undefined): boolean
   series !== undefined && (axis !== "step" || !isComplete(series));
 
 /**
- * `curves`: null until they are here. Until a closer look has come, the one before stays. With the
- * ends of the metric's interval, where they are named.
+ * `ends`: the names of the ends of intervals that are wanted, too. `curves`: null until they are
+ * here. Until a closer look has come, the one before stays.
  */
-export function useCurves(explained: Explained, ends: Ends, refetchInterval: number | false) {
+export function useCurves(
+  explained: Explained,
+  ends: readonly string[],
+  refetchInterval: number | false,
+) {
   const { name } = explained;
   const { runIds, axis, zoom } = useView();
   const [from, to] = zoom ?? [null, null];
-  // As texts: the same names are the same, whenever they were put together.
-  const [own, noise] = textsOf(ends);
-  const names = [name, own, noise].filter((one) => one !== "").join(",");
+  const names = [name, ...ends].join(",");
   const ofGroups = { x: axis, points: GROUP_POINTS };
   const ofRuns = { names, x: axis, points: POINTS };
   const groups = useQuery({ ...groupCurvesQuery(runIds, name, ofGroups), refetchInterval });
@@ -77,9 +72,9 @@ export function useCurves(explained: Explained, ends: Ends, refetchInterval: num
     const groupParts = new Map(closeItems.map((one) => [one.group, one]));
     return {
       groups: items.map((one) => groupCurve(one, groupParts.get(one.group))),
-      runs: drawnOf(explained, { own: pairOf(own), noise: pairOf(noise) }, series, closeSeries),
+      runs: drawnOf(explained, series, closeSeries),
     };
-  }, [items, series, closeItems, closeSeries, explained, own, noise]);
+  }, [items, series, closeItems, closeSeries, explained]);
   const failed = all.filter((one) => one.error !== null);
   return {
     curves,
@@ -89,17 +84,9 @@ export function useCurves(explained: Explained, ends: Ends, refetchInterval: num
   };
 }
 
-const textsOf = ({ own, noise }: Ends) => [own?.join() ?? "", noise?.join() ?? ""] as const;
-
-function pairOf(text: string): readonly [string, string] | null {
-  const [low, high] = text.split(",");
-  return low === undefined || high === undefined ? null : [low, high];
-}
-
-/** By run: its curve with the ends of its interval, each closer where a part of it is. */
+/** By run: its curve with the intervals that came with it, each closer where a part of it is. */
 function drawnOf(
   explained: Explained,
-  { own, noise }: Ends,
   whole: readonly Series[],
   close: readonly Series[],
 ): ReadonlyMap<string, Drawn> {
@@ -107,17 +94,19 @@ function drawnOf(
   const parts = new Map(close.map((one) => [key(one), one]));
   const curves = new Map(whole.map((one) => [key(one), runCurve(one, parts.get(key(one)))]));
   const runs = [...new Set(whole.map(({ run }) => run))];
+  const noisy = explained.metric?.noise_of ?? null;
   return new Map(
     runs.flatMap((run): [string, Drawn][] => {
       const of = (name: string) => curves.get(`${run} ${name}`);
-      const between = (ends: readonly [string, string] | null) => {
-        const [low, high] = (ends ?? []).map(of);
+      const intervalsOf = (name: string) => {
+        const [low, high] = endNames(name).map(of);
         return low === undefined || high === undefined ? null : { low, high };
       };
       const curve = of(explained.name);
       if (curve === undefined) return [];
-      const ofRun = between(own) ?? { low: null, high: null };
-      return [[run, { explained, curve, ...ofRun, noise: between(noise) }]];
+      const own = intervalsOf(explained.name) ?? { low: null, high: null };
+      const noise = noisy === null ? null : intervalsOf(noisy);
+      return [[run, { explained, curve, ...own, noise }]];
     }),
   );
 }
