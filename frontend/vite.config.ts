@@ -11,6 +11,8 @@ export default defineConfig({
   resolve: {
     alias: {
       "@": fileOf("./src"),
+      // What tests of `src` share.
+      "@testing": fileOf("./testing"),
       // For `@vitest-environment window` in tests.
       "vitest-environment-window": fileOf("./testing/window.ts"),
     },

@@ -2,19 +2,10 @@ import { describe, expect, it } from "vitest";
 
 import type { Metric } from "@/api/types";
 import { widened } from "@/charts/floor";
-import type { Curve } from "@/charts/live-curves";
+import { curveOfSteps } from "@testing/curves";
 
 import type { Drawn } from "./columns";
 import { floorOf } from "./floor-of";
-
-const curve = (values: readonly number[]): Curve => {
-  const [x, column] = [values.map((_, step) => step), [...values]];
-  return {
-    ...{ x, min: column, max: column, mean: column, last: column },
-    ...{ n: x.map(() => 1), nNan: x.map(() => 0), part: null },
-    ends: { n: x.length, first: column[0] ?? null, newest: column.at(-1) ?? null },
-  };
-};
 
 const drawn = (
   values: readonly number[],
@@ -26,7 +17,7 @@ const drawn = (
     isEvaluation: metric?.is_evaluation === true,
     metric: metric === null ? null : ({ name: "m", unit: "", ...metric } as Metric),
   },
-  ...{ curve: curve(values), low: null, high: null },
+  ...{ curve: curveOfSteps(values), low: null, high: null },
   ...more,
 });
 
@@ -39,8 +30,8 @@ const partOf = (one: Drawn): number => {
 };
 
 const around = (values: readonly number[], half: number) => ({
-  low: curve(values.map((value) => value - half)),
-  high: curve(values.map((value) => value + half)),
+  low: curveOfSteps(values.map((value) => value - half)),
+  high: curveOfSteps(values.map((value) => value + half)),
 });
 
 // As runs measured it: a gold reward that stalled, and one that rose.

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Metric, Run } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
+import { curveOfSteps } from "@testing/curves";
 
 import { candidates, curvesAsked, headlineOf, headlinesOf, madeBy, trendRange } from "./headline";
 
@@ -29,13 +30,8 @@ const run = (method: Run["method"], ...names: string[]) => ({
   method,
   summary: Object.fromEntries(names.map((name) => [name, 1])),
 });
-const curve = (values: number[], first = 0): Curve => ({
-  ...{ x: values.map((_, i) => first + i), mean: values, min: values, max: values, last: values },
-  ...{ n: values.map(() => 1), nNan: values.map(() => 0), part: null },
-  ends: { n: values.length, first: values[0] ?? null, newest: values.at(-1) ?? null },
-});
 const curves = (known: Record<string, number[]>) =>
-  new Map(Object.entries(known).map(([name, values]) => [name, curve(values)]));
+  new Map(Object.entries(known).map(([name, values]) => [name, curveOfSteps(values)]));
 const title = (one: ReturnType<typeof run>, known: Record<string, number[]>) =>
   headlineOf(one, curves(known), headlines)?.title;
 
@@ -70,12 +66,15 @@ describe("the metric that stands for a run", () => {
   it("has the interval of its newest value, never that of an earlier one", () => {
     const summary = { "gold/reward": 0.5, "gold/reward_low": 0.25, "gold/reward_high": 0.75 };
     const policy = { method: "policy_gradient", summary } as const;
-    const known = { "gold/reward": curve([1, 0.5]), "gold/reward_low": curve([0.75, 0.25]) };
+    const known = {
+      "gold/reward": curveOfSteps([1, 0.5]),
+      "gold/reward_low": curveOfSteps([0.75, 0.25]),
+    };
     const interval = (low: Curve) =>
       headlineOf(policy, new Map(Object.entries({ ...known, "gold/reward_low": low })), headlines)
         ?.interval;
     expect(interval(known["gold/reward_low"])).toEqual({ low: 0.25, high: 0.75 });
-    expect(interval(curve([0.25]))).toBeNull();
+    expect(interval(curveOfSteps([0.25]))).toBeNull();
     expect(curvesAsked(policy, headlines)).toEqual(Object.keys(summary));
   });
   it("is the held-out one until its curve is known", () => {

@@ -4,6 +4,7 @@ import type { GroupCurve } from "@/api/seed-groups";
 import type { Metric } from "@/api/types";
 import type { Axis, Curve } from "@/charts/live-curves";
 import { explainer } from "@/components/metrics/explained";
+import { bucketsAt, curveAt } from "@testing/curves";
 
 import { drawn, type RunCurve } from "./columns";
 import { legendOf, nNanIn, readingAt, shownAs } from "./reading";
@@ -16,18 +17,6 @@ const metric: Metric = {
 };
 const explain = explainer([metric, { ...metric, name: "loss", is_evaluation: false }]);
 
-/** `spread`: values are means of buckets of four, whose extremes are so far away. */
-const curve = (x: number[], mean: (number | null)[], spread = 0): Curve => ({
-  x,
-  mean,
-  min: mean.map((value) => value && value - spread),
-  max: mean.map((value) => value && value + spread),
-  last: mean.map((value) => value && value + spread / 2),
-  n: mean.map(() => (spread > 0 ? 4 : 1)),
-  nNan: mean.map((value) => (value === null ? 1 : 0)),
-  ends: { n: mean.length, first: mean[0] ?? null, newest: mean.at(-1) ?? null },
-  part: null,
-});
 const ofRun = (run: string, place: number, of: Curve, more: Partial<RunCurve> = {}): RunCurve => ({
   ...{ run, group: place, explained: explain("loss"), curve: of, low: null, high: null },
   ...more,
@@ -49,7 +38,7 @@ const together = (groups: readonly GroupCurve[], runs: readonly RunCurve[]) =>
 
 describe("the table of a chart with several groups", () => {
   it("has every x once, and leaves out what a curve does not have there", () => {
-    const { data } = together([group(0, [0, 20], [1, 2])], [ofRun("a", 0, curve([10], [5]))]);
+    const { data } = together([group(0, [0, 20], [1, 2])], [ofRun("a", 0, curveAt([10], [5]))]);
     expect(data[0]).toEqual([0, 10, 20]);
     expect(data[1]).toEqual([undefined, 5, undefined]);
     expect(data[2]).toEqual([1, undefined, 2]);
@@ -71,7 +60,7 @@ describe("the table of a chart with several groups", () => {
     ]);
   });
   it("draws no mean and no band of fewer than three seeds, but a full line for each run", () => {
-    const run = ofRun("a", 0, curve([0], [5]));
+    const run = ofRun("a", 0, curveAt([0], [5]));
     const two = { ...group(0, [0], [1], 2), value: [null] };
     const { data, lines, bands } = together([two], [run]);
 
@@ -91,7 +80,7 @@ describe("the table of a chart with several groups", () => {
     ]);
   });
   it("never changes a group when a run is hidden", () => {
-    const run = ofRun("a", 0, curve([0], [5]));
+    const run = ofRun("a", 0, curveAt([0], [5]));
     const shown = together([group(0, [0], [1])], [run]);
     const hidden = together([group(0, [0], [1])], []);
     expect(shown.data.slice(-3)).toEqual(hidden.data.slice(1));
@@ -99,9 +88,9 @@ describe("the table of a chart with several groups", () => {
 });
 
 describe("a run is drawn as on its own page", () => {
-  const spiked = curve([4, 8, 12], [1, 3, 1], 2);
+  const spiked = bucketsAt([4, 8, 12], [1, 3, 1], 2, 4);
   const evaluated = { explained: explain("eval/reward") };
-  const interval = { low: curve([4, 8, 12], [0, 2, 0]), high: curve([4, 8, 12], [2, 4, 2]) };
+  const interval = { low: curveAt([4, 8, 12], [0, 2, 0]), high: curveAt([4, 8, 12], [2, 4, 2]) };
 
   it("with the extremes of its buckets, which no mean hides, also beside a mean", () => {
     for (const groups of [[], [group(0, [0], [1])]]) {
@@ -136,7 +125,7 @@ describe("a run is drawn as on its own page", () => {
     expect(byTokens.map(({ isMarked = false }) => isMarked)).toEqual([true, false, false, false]);
   });
   it("with a mark where a value is not finite, of a mean as of a run without one", () => {
-    const broken = curve([1, 2, 3], [1, null, 1]);
+    const broken = curveAt([1, 2, 3], [1, null, 1]);
     expect(together([], [ofRun("a", 0, broken)]).marks).toEqual([2]);
     const mean = { ...group(0, [1, 2, 3], [1, 1, 1]), n_nan: [0, 0, 4] };
     const runs = [ofRun("a", 0, broken), ofRun("b", 1, broken)];
@@ -176,12 +165,12 @@ describe("what is said at the cursor", () => {
     ]);
   });
   it("is the value of each run of a group that is too small for a mean", () => {
-    const one = ofRun("a", 2, curve([0, 10, 20], [0.5, null, 0.75]), {
+    const one = ofRun("a", 2, curveAt([0, 10, 20], [0.5, null, 0.75]), {
       explained: explain("eval/reward"),
-      low: curve([0, 20], [0.25, 0.5]),
-      high: curve([0, 20], [0.75, 1]),
+      low: curveAt([0, 20], [0.25, 0.5]),
+      high: curveAt([0, 20], [0.75, 1]),
     });
-    const two = [ofRun("b", 0, curve([0, 8], [3, 4], 1)), ofRun("c", 0, curve([8], [5]))];
+    const two = [ofRun("b", 0, bucketsAt([0, 8], [3, 4], 1, 4)), ofRun("c", 0, curveAt([8], [5]))];
     const at = (x: number, axis: Axis = "step") =>
       readingAt([group(1, [0, 20], [1, 2])], [...two, one], (run) => `run ${run}`, axis, x);
 
@@ -201,13 +190,13 @@ describe("what is said at the cursor", () => {
   it("is what is drawn how, while there is no cursor", () => {
     const mean = [group(0, [0], [1]), { ...group(1, [0], [1], 12), is_iqm: true }];
     const small = group(0, [0], [1], 2);
-    const bucketed = ofRun("a", 0, curve([4], [1], 1));
+    const bucketed = ofRun("a", 0, bucketsAt([4], [1], 1, 4));
     expect(legendOf(mean, [], "step")).toMatch(/^Thick: the mean or IQM of the seeds/);
     expect(legendOf([small], [], "tokens")).toMatch(/^Fewer than three seeds have no mean/);
     expect(legendOf([small], [bucketed], "step")).toMatch(/Hairlines: the least and greatest/);
-    const low = curve([4], [0]);
+    const low = curveAt([4], [0]);
     expect(legendOf([small], [{ ...bucketed, low, high: low }], "step")).toMatch(/Bars: the 95 %/);
-    expect(legendOf([], [ofRun("a", 0, curve([1], [null]))], "step")).toBe(
+    expect(legendOf([], [ofRun("a", 0, curveAt([1], [null]))], "step")).toBe(
       "Red wedges: values that are not finite.",
     );
   });

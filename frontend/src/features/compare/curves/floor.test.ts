@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { GroupCurve } from "@/api/seed-groups";
 import type { Metric, Run, SeedGroups } from "@/api/types";
 import { widened } from "@/charts/floor";
-import type { Curve } from "@/charts/live-curves";
 import type { Explained } from "@/components/metrics/explained";
+import { curveOfSteps } from "@testing/curves";
 
 import type { RunCurve } from "./columns";
 import { floorOfAll } from "./floor";
@@ -22,19 +22,10 @@ const mean = (group: number, values: readonly number[], half: number): GroupCurv
   high: values.map((value) => value + half),
 });
 
-const curve = (values: readonly number[]): Curve => {
-  const [x, column] = [values.map((_, step) => step), [...values]];
-  return {
-    ...{ x, min: column, max: column, mean: column, last: column },
-    ...{ n: x.map(() => 1), nNan: x.map(() => 0), part: null },
-    ends: { n: x.length, first: column[0] ?? null, newest: column.at(-1) ?? null },
-  };
-};
-
 const alone = (group: number, values: readonly number[], half: number | null): RunCurve => ({
-  ...{ run: `r${group}`, group, explained: explained("m"), curve: curve(values) },
-  low: half === null ? null : curve(values.map((value) => value - half)),
-  high: half === null ? null : curve(values.map((value) => value + half)),
+  ...{ run: `r${group}`, group, explained: explained("m"), curve: curveOfSteps(values) },
+  low: half === null ? null : curveOfSteps(values.map((value) => value - half)),
+  high: half === null ? null : curveOfSteps(values.map((value) => value + half)),
 });
 
 const chart = (more: Partial<Chart>): Chart => ({

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { GroupCurve } from "@/api/seed-groups";
 import type { Run, SeedGroup } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
+import { curveAt } from "@testing/curves";
 
 import { measuresOf, missingMeasures, type Measure } from "./measures";
 import { pathsOf, whoseOf, type Known } from "./paths";
@@ -19,12 +20,11 @@ const group = (...runs: string[]): SeedGroup => ({
   apart: null,
   why_open: "",
 });
-const curve = (mean: number[]): Curve => {
-  const x = mean.map((_, i) => 10 * i);
-  const ends = { n: mean.length, first: mean[0] ?? null, newest: mean.at(-1) ?? null };
-  const counts = { n: mean.map(() => 1), nNan: mean.map(() => 0) };
-  return { x, mean, min: mean, max: mean, last: mean, ...counts, ends, part: null };
-};
+const curve = (mean: number[]): Curve =>
+  curveAt(
+    mean.map((_, i) => 10 * i),
+    mean,
+  );
 const groupCurve = (place: number, name: string, value: number[]): GroupCurve => ({
   group: place,
   name,

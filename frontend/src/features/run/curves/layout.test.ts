@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 
 import type { Metric } from "@/api/types";
 import { placeText } from "@/charts/axes";
-import type { Curve } from "@/charts/live-curves";
 import {
   columnsOf,
   nNotPositive,
@@ -12,30 +11,9 @@ import {
   type Drawn,
 } from "@/components/chart/columns";
 import { explainer } from "@/components/metrics/explained";
+import { bucketsAt, curveAt } from "@testing/curves";
 
 import { MOST_FIRST, layOut, rangeOf } from "./layout";
-
-/** Of single points, or with a spread of buckets of as many. */
-const curve = (
-  x: number[],
-  values: (number | null)[],
-  spread = 0,
-  n = spread > 0 ? 3 : 1,
-): Curve => ({
-  x,
-  mean: values,
-  last: values.map((value) => (value === null ? null : value + spread / 2)),
-  min: values.map((value) => (value === null ? null : value - spread)),
-  max: values.map((value) => (value === null ? null : value + spread)),
-  n: x.map(() => n),
-  nNan: values.map((value) => (value === null ? 1 : 0)),
-  ends: {
-    n: n * x.length,
-    first: values.find((value) => value !== null) ?? null,
-    newest: values.findLast((value) => value !== null) ?? null,
-  },
-  part: null,
-});
 
 const metric = (name: string, group: Metric["group"], more: Partial<Metric> = {}): Metric => ({
   ...{ name, group, title: name, what: "It is.", healthy: "It rises.", unit: "" },
@@ -55,7 +33,7 @@ const REGISTRY = [
 ];
 const explain = explainer(REGISTRY);
 
-const TWO = () => curve([1, 2], [3, 4]);
+const TWO = () => curveAt([1, 2], [3, 4]);
 const layoutOf = (names: string[], search = "") =>
   layOut(new Map(names.map((name) => [name, TWO()])), explain, search);
 const named = (charts: readonly Drawn[]) => charts.map((chart) => chart.explained.name);
@@ -124,11 +102,11 @@ describe("which charts a run has", () => {
   });
   it("leave values that were measured once to a table, with their interval", () => {
     const curves = new Map([
-      ["eval/reward", curve([8], [0.5])],
-      ["eval/reward_low", curve([8], [0.4])],
-      ["eval/reward_high", curve([8], [0.6])],
+      ["eval/reward", curveAt([8], [0.5])],
+      ["eval/reward_low", curveAt([8], [0.4])],
+      ["eval/reward_high", curveAt([8], [0.6])],
       ["reward/mean", TWO()],
-      ["lr", curve([], [])],
+      ["lr", curveAt([], [])],
     ]);
     const { first, single } = layOut(curves, explain);
     expect(named(first)).toEqual(["reward/mean"]);
@@ -145,7 +123,7 @@ describe("which charts a run has", () => {
   });
   it("share one horizontal range", () => {
     const drawn = (x: number[]): Drawn => ({
-      ...{ explained: explain("lr"), curve: curve(x, x), low: null, high: null },
+      ...{ explained: explain("lr"), curve: curveAt(x, x), low: null, high: null },
     });
     expect(rangeOf([drawn([0, 50]), drawn([1, 2, 120])])).toEqual([0, 120]);
     expect(rangeOf([drawn([5])])).toBeNull();
@@ -156,9 +134,9 @@ describe("which charts a run has", () => {
 describe("what a chart draws", () => {
   const evaluated: Drawn = {
     explained: explain("eval/reward"),
-    curve: curve([0, 50, 100], [0.4, 0.6, 0.2], 0.1),
-    low: curve([0, 100], [0.3, 0.1]),
-    high: curve([0, 100], [0.5, 0.3]),
+    curve: bucketsAt([0, 50, 100], [0.4, 0.6, 0.2], 0.1),
+    low: curveAt([0, 100], [0.3, 0.1]),
+    high: curveAt([0, 100], [0.5, 0.3]),
   };
   it("is never smoothed where it was evaluated: the last of each, markers and whiskers", () => {
     const [x, values, smoothed, high, low] = columnsOf(evaluated, 0.9, false);
@@ -177,7 +155,7 @@ describe("what a chart draws", () => {
   });
   it("is a band where there are more intervals than whiskers fit", () => {
     const many = Array.from({ length: 300 }, (_, n) => n);
-    const dense = { ...evaluated, curve: curve(many, many) };
+    const dense = { ...evaluated, curve: curveAt(many, many) };
     const { lines, whiskers, bands } = shapeOf(dense, "--s1", 0.9);
     expect(lines[0]).toMatchObject({ isMarked: false });
     expect([whiskers, bands]).toEqual([[], [[3, 4]]]);
@@ -185,7 +163,7 @@ describe("what a chart draws", () => {
   it("is a line with its smoothed course, and the extremes of its buckets", () => {
     const trained: Drawn = {
       ...{ explained: explain("entropy"), low: null, high: null },
-      curve: curve([1, 2], [4, 8], 1),
+      curve: bucketsAt([1, 2], [4, 8], 1),
     };
     const [, values, smoothed, high, low] = columnsOf(trained, 0.5, false);
     expect(values).toEqual([4, 8]);
@@ -203,7 +181,7 @@ describe("what a chart draws", () => {
   it("marks where a value is missing, and says so", () => {
     const broken: Drawn = {
       ...{ explained: explain("lr"), low: null, high: null },
-      curve: curve([10, 20, 30, 40], [1, null, 2.5, null]),
+      curve: curveAt([10, 20, 30, 40], [1, null, 2.5, null]),
     };
     const { marks, label, data } = plotted(broken, { smoothing: 0, isLog: false }, "--s1");
     expect(marks).toEqual([20, 40]);
@@ -215,7 +193,7 @@ describe("what a chart draws", () => {
   it("says of buckets that they are, and keeps the newest value apart from their means", () => {
     const long: Drawn = {
       ...{ explained: explain("entropy"), low: null, high: null },
-      curve: { ...curve([511, 1023], [4, 8], 1, 512), ends: { n: 1024, first: 2, newest: 9 } },
+      curve: { ...bucketsAt([511, 1023], [4, 8], 1, 512), ends: { n: 1024, first: 2, newest: 9 } },
     };
     const { label } = plotted(long, { smoothing: 0, isLog: false }, "--s1");
     expect(label).toBe("entropy: 1,024 points, drawn as the means of 2 buckets, newest 9");
@@ -223,15 +201,15 @@ describe("what a chart draws", () => {
     expect(vertexText({ ...long, explained: explain("eval/reward") }, "tokens", 0)).toBe(
       "last of 512 values up to 511 tokens",
     );
-    expect(vertexText({ ...long, curve: curve([7], [1]) }, "step", 0)).toBe("step 7");
+    expect(vertexText({ ...long, curve: curveAt([7], [1]) }, "step", 0)).toBe("step 7");
   });
   it("counts what a logarithmic scale cannot draw", () => {
     const around: Drawn = {
-      ...{ explained: explain("eval/reward"), curve: curve([1, 2, 3, 4], [0, 0.5, null, 2]) },
-      ...{ low: curve([2, 4], [-0.1, 1]), high: curve([2, 4], [1, 3]) },
+      ...{ explained: explain("eval/reward"), curve: curveAt([1, 2, 3, 4], [0, 0.5, null, 2]) },
+      ...{ low: curveAt([2, 4], [-0.1, 1]), high: curveAt([2, 4], [1, 3]) },
     };
     expect(nNotPositive(around)).toBe(2);
-    expect(nNotPositive({ ...around, curve: curve([4], [2]) })).toBe(0);
+    expect(nNotPositive({ ...around, curve: curveAt([4], [2]) })).toBe(0);
     const { label } = plotted(around, { smoothing: 0, isLog: true }, "--s1");
     expect(label).toBe(
       "Held-out reward: 4 points, 1 of them without a value, 2 points with a value or interval end of 0 or less, newest 2",

@@ -3,24 +3,16 @@ import { expect, test } from "vitest";
 
 import type { Curve } from "@/charts/live-curves";
 import { explainer } from "@/components/metrics/explained";
+import { curveOfSteps } from "@testing/curves";
 
 import type { View } from "../../view";
 import { CurveHead } from "./curve-head";
 
 const VIEW: View = { axis: "step", isLog: false, isTable: false, smoothing: 0, zoom: null };
 
-const curve = (values: readonly number[], part: Curve["part"] = null): Curve => {
-  const [x, column] = [values.map((_, step) => step), [...values]];
-  return {
-    ...{ x, min: column, max: column, mean: column, last: column, part },
-    ...{ n: x.map(() => 1), nNan: x.map(() => 0) },
-    ends: { n: x.length, first: column[0] ?? null, newest: column.at(-1) ?? null },
-  };
-};
-
 function shown(said: "decides" | "exploited" | null, part: Curve["part"] = null): string {
   const drawn = {
-    ...{ explained: explainer([])("reward/mean"), curve: curve([0.5, 0.75, 1.5], part) },
+    ...{ explained: explainer([])("reward/mean"), curve: curveOfSteps([0.5, 0.75, 1.5], { part }) },
     ...{ low: null, high: null },
   };
   const page = renderToStaticMarkup(

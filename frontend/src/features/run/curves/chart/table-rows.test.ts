@@ -3,15 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { Curve } from "@/charts/live-curves";
 import type { Drawn } from "@/components/chart/columns";
 import { explainer } from "@/components/metrics/explained";
+import { curveAt, curveOfSteps } from "@testing/curves";
 
 import { MOST_ROWS, tableOf } from "./table-rows";
 
-const curve = (x: number[], values: (number | null)[]): Curve => ({
-  ...{ x, min: values, max: values, mean: values, last: values, n: values.map(() => 1) },
-  nNan: values.map((value) => (value === null ? 1 : 0)),
-  ends: { n: x.length, first: values[0] ?? null, newest: values.at(-1) ?? null },
-  part: null,
-});
 const drawn = (one: Curve, low: Curve | null = null, high: Curve | null = null): Drawn => ({
   ...{ explained: explainer([])("eval/reward"), curve: one, low, high },
 });
@@ -23,7 +18,7 @@ describe("a chart as a table", () => {
       [0.25, null, 0.75],
     ];
     const table = tableOf(
-      drawn(curve(x, values), curve([0, 100], [0.2, 0.7]), curve([0, 100], [0.3, 0.8])),
+      drawn(curveAt(x, values), curveAt([0, 100], [0.2, 0.7]), curveAt([0, 100], [0.3, 0.8])),
       null,
     );
     expect(table).toMatchObject({ n: 3, areBuckets: false, hasInterval: true });
@@ -38,7 +33,7 @@ describe("a chart as a table", () => {
   it("never has more rows than it may, and each value is in exactly one", () => {
     for (const n of [1, 39, 40, 41, 80, 1999]) {
       const values = Array.from({ length: n }, (_, i) => (i === 7 ? -100 : Math.sin(i)));
-      const { rows } = tableOf(drawn(curve([...values.keys()], values)), null);
+      const { rows } = tableOf(drawn(curveOfSteps(values)), null);
       expect(rows.length).toBeLessThanOrEqual(MOST_ROWS);
       expect(rows.reduce((sum, row) => sum + row.n, 0)).toBe(n);
       expect(Math.min(...rows.map(({ min }) => min ?? Infinity))).toBe(Math.min(...values));
@@ -50,7 +45,7 @@ describe("a chart as a table", () => {
   it("weighs the mean of each bucket by its values", () => {
     const values = Array.from({ length: 41 }, () => 1);
     const buckets = {
-      ...curve([...values.keys()], [0, 3, ...values.slice(2)]),
+      ...curveOfSteps([0, 3, ...values.slice(2)]),
       n: [512, 101, ...values.slice(2)],
       nNan: [212, 1, ...values.slice(2).map(() => 0)],
     };
@@ -59,8 +54,8 @@ describe("a chart as a table", () => {
   });
   it("is of what the reader has zoomed to", () => {
     const values = Array.from({ length: 100 }, (_, i) => i);
-    const zoomed = tableOf(drawn(curve(values, values)), [9.5, 12]);
+    const zoomed = tableOf(drawn(curveAt(values, values)), [9.5, 12]);
     expect(zoomed.rows.map(({ from }) => from)).toEqual([10, 11, 12]);
-    expect(tableOf(drawn(curve(values, values)), [200, 300]).rows).toEqual([]);
+    expect(tableOf(drawn(curveAt(values, values)), [200, 300]).rows).toEqual([]);
   });
 });

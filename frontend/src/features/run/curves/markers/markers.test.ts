@@ -3,18 +3,13 @@ import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@/api/types";
 import type { Curve } from "@/charts/live-curves";
 import { explainer } from "@/components/metrics/explained";
+import { bucketsAt, curveAt } from "@testing/curves";
 
 import { besidesPoints, markersOf, rulerOf, type Placing } from "./markers";
 
 const ORIGIN = 1_700_000_000;
 const event = (seq: number, type: string, data: RunEvent["data"]): RunEvent => ({
   ...{ seq, type, data, created_at: new Date((ORIGIN + 10 * seq) * 1000).toISOString() },
-});
-const curve = (x: number[], values: number[], spread = 0): Curve => ({
-  ...{ x, mean: values, last: values, n: x.map(() => (spread > 0 ? 3 : 1)), nNan: x.map(() => 0) },
-  ...{ ends: { n: x.length, first: values[0] ?? null, newest: values.at(-1) ?? null }, part: null },
-  min: values.map((value) => value - spread),
-  max: values.map((value) => value + spread),
 });
 const EVENTS = [
   event(1, "start", { attempt: 1, step: 0 }),
@@ -76,18 +71,18 @@ describe("what happened", () => {
   });
   it("counts an evaluation once, with what it measured, and no end of an interval", () => {
     const curves = new Map([
-      ["eval/reward", curve([0, 50], [0.25, 0.5])],
-      ["eval/reward_low", curve([0, 50], [0.2, 0.4])],
-      ["eval/reward_high", curve([0, 50], [0.3, 0.6])],
-      ["eval/length", curve([50], [12])],
-      ["loss", curve([0, 50], [1, 2])],
+      ["eval/reward", curveAt([0, 50], [0.25, 0.5])],
+      ["eval/reward_low", curveAt([0, 50], [0.2, 0.4])],
+      ["eval/reward_high", curveAt([0, 50], [0.3, 0.6])],
+      ["eval/length", curveAt([50], [12])],
+      ["loss", curveAt([0, 50], [1, 2])],
     ]);
     const texts = markersOf([], curves, explain, BY_STEP).map(({ x, text }) => [x, text]);
     expect(texts).toEqual([
       [0, "Evaluated: eval/reward 0.250."],
       [50, "Evaluated: eval/reward 0.500, eval/length 12."],
     ]);
-    const many = new Map([["eval/reward", curve([0], [0.5], 0.1)]]);
+    const many = new Map([["eval/reward", bucketsAt([0], [0.5], 0.1)]]);
     expect(markersOf([], many, explain, BY_STEP)[0]?.text).toContain("several, zoom in");
   });
 });
@@ -99,14 +94,14 @@ describe("an evaluation above a chart of evaluations", () => {
     besidesPoints(markers(xs), of, isLog).map(({ x }) => x);
 
   it("is marked unless it is a point of the chart already", () => {
-    const lost = { ...curve([0, 50], [1, 2]), last: [1, null] };
+    const lost = { ...curveAt([0, 50], [1, 2]), last: [1, null] };
     expect(left([0, 50, 75], lost)).toEqual([50, 75]);
-    expect(left([0, 50], curve([0, 50], [-1, 2]), true)).toEqual([0]);
+    expect(left([0, 50], curveAt([0, 50], [-1, 2]), true)).toEqual([0]);
     const checkpoint = { kind: "checkpoint" as const, x: 0, text: "Saved." };
-    expect(besidesPoints([checkpoint], curve([0], [1]), false)).toEqual([checkpoint]);
+    expect(besidesPoints([checkpoint], curveAt([0], [1]), false)).toEqual([checkpoint]);
   });
   it("is marked where the points are too many to be drawn", () => {
     const steps = Array.from({ length: 101 }, (_, step) => step);
-    expect(left(steps, curve(steps, steps))).toEqual(steps);
+    expect(left(steps, curveAt(steps, steps))).toEqual(steps);
   });
 });
