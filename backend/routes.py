@@ -35,7 +35,7 @@ from backend.phases import Phases
 from backend.pressure.json_text import check_text
 from backend.pressure.turns import REFUSE_AFTER_S, refusing_late
 from backend.reading.calls import Function, Made, register
-from backend.schemas.paging import Malformed
+from backend.schemas.paging import Listing, Malformed
 
 # Bytes; checking them takes a fraction of a millisecond.
 CHECKED_IN_LOOP = 65_536
@@ -207,14 +207,16 @@ def _phased(endpoint: Callable[..., Any]) -> Callable[..., Any]:
             values["request"] = request
         known = {"phases": phases, "caller": phases.known_caller, "at": now()}
         if is_async:
-            return await endpoint(**_filled(values, **known))
+            answer = await endpoint(**_filled(values, **known))
+            is_list = isinstance(answer, Listing)
+            return await run_in_threadpool(_as_answer, answer) if is_list else answer
         if "session" not in given:
             return await run_in_threadpool(endpoint, **_filled(values, **known))
         if phases.operation.is_heavy:
             return _response(await phases.make(values))
         if request.method in SAFE_METHODS:
             return await phases.read(
-                lambda session: endpoint(**_filled(values, **known, session=session))
+                lambda session: _listed(endpoint(**_filled(values, **known, session=session)))
             )
         return await phases.write(
             lambda session, caller: endpoint(
@@ -240,6 +242,11 @@ def _making(endpoint: Callable[..., BaseModel | Response], given: list[str]) -> 
         return Made(facts, bytes(answer.body))
 
     return _made
+
+
+def _listed(answer: Any) -> Any:
+    """The answer, if it is a list as JSON: FastAPI would make that in the loop that all share."""
+    return _as_answer(answer) if isinstance(answer, Listing) else answer
 
 
 def _response(made: Made) -> Response:

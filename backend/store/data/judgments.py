@@ -42,7 +42,7 @@ from backend.store.data import assignments
 from backend.store.data.assignments import Lease, Own
 from backend.store.data.candidates import LEASED
 from backend.store.ids import new_id
-from backend.store.paging import Page, page_of
+from backend.store.paging import Page, filled_page
 from backend.store.tables.data import Assignment, Comparison, Judgment, Prompt, Response
 from backend.store.visibility import is_visible
 
@@ -238,8 +238,9 @@ def listing(
         statement = select(Judgment).where(*of_it, _is_latest(is_review=is_review))
     if user_id:
         statement = statement.where(Judgment.user_id == user_id)
-    rows, cursor = page_of(session, statement, Judgment.number, page)
-    return Listing(items=[_answer(row) for row in rows], next_cursor=cursor)
+    return filled_page(
+        session, statement, Judgment.number, page, lambda rows: [_answer(row) for row in rows]
+    )
 
 
 def own_listing(
@@ -264,8 +265,9 @@ def own_listing(
         statement = statement.where(Judgment.assignment_id == assignment_id)
     if words and words.strip():
         statement = statement.where(_has_words(session, words.strip()))
-    rows, cursor = page_of(session, statement, Judgment.number, page)
-    return Listing(items=_own_answers(session, rows), next_cursor=cursor)
+    return filled_page(
+        session, statement, Judgment.number, page, lambda rows: _own_answers(session, rows)
+    )
 
 
 def _has_words(session: Session, words: str) -> ColumnElement[bool]:

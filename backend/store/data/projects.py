@@ -21,7 +21,7 @@ from backend.schemas.projects.project import (
 )
 from backend.store.data import guidelines, tallies
 from backend.store.ids import new_id
-from backend.store.paging import Page, page_of
+from backend.store.paging import Page, filled_page
 from backend.store.tables.data import (
     Demonstration,
     Judgment,
@@ -96,8 +96,13 @@ def listing(
     statement = select(Project).where(Project.archived_at.is_not(None) == archived)
     if caller.project_ids is not None:
         statement = statement.where(Project.id.in_(caller.project_ids))
-    rows, cursor = page_of(session, statement, Project.number, page)
-    return Listing(items=[ProjectAnswer.model_validate(row) for row in rows], next_cursor=cursor)
+    return filled_page(
+        session,
+        statement,
+        Project.number,
+        page,
+        lambda rows: [ProjectAnswer.model_validate(row) for row in rows],
+    )
 
 
 def set_archived(session: Session, project_id: str, *, at: datetime | None) -> ProjectAnswer:

@@ -14,7 +14,7 @@ from backend.schemas.data import DemonstrationAnswer, PromptAnswer
 from backend.schemas.paging import Listing
 from backend.store import dialect
 from backend.store.ids import new_id
-from backend.store.paging import Page, page_of
+from backend.store.paging import Page, filled_page
 from backend.store.tables.data import Demonstration, Prompt
 
 # Characters of a prompt in a list: whoever wants to read all of it asks for the record.
@@ -131,8 +131,13 @@ def listing(
     statement = select(Prompt).where(Prompt.project_id == project_id)
     if external_id:
         statement = statement.where(Prompt.external_id == external_id)
-    rows, cursor = page_of(session, statement, Prompt.number, page)
-    return Listing(items=[PromptAnswer.model_validate(row) for row in rows], next_cursor=cursor)
+    return filled_page(
+        session,
+        statement,
+        Prompt.number,
+        page,
+        lambda rows: [PromptAnswer.model_validate(row) for row in rows],
+    )
 
 
 def beginnings(session: Session, prompt_ids: Iterable[str]) -> dict[str, str]:
@@ -160,6 +165,10 @@ def demonstrations(
     statement = select(Demonstration).where(Demonstration.project_id == project_id)
     if prompt_id:
         statement = statement.where(Demonstration.prompt_id == prompt_id)
-    rows, cursor = page_of(session, statement, Demonstration.number, page)
-    items = [DemonstrationAnswer.model_validate(row) for row in rows]
-    return Listing(items=items, next_cursor=cursor)
+    return filled_page(
+        session,
+        statement,
+        Demonstration.number,
+        page,
+        lambda rows: [DemonstrationAnswer.model_validate(row) for row in rows],
+    )

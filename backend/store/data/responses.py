@@ -17,7 +17,7 @@ from backend.schemas.data import ResponseAnswer
 from backend.schemas.paging import Listing
 from backend.schemas.records import GeneratedRecord, TokenIds
 from backend.store.ids import new_id
-from backend.store.paging import Page, page_of
+from backend.store.paging import Page, filled_page
 from backend.store.tables.data import Prompt, Response
 from backend.store.tables.runs import Run, Sample
 
@@ -120,12 +120,13 @@ def listing(
         statement = statement.where(Response.run_id == run_id)
     if prompt_id:
         statement = statement.where(Response.prompt_id == prompt_id)
-    rows, cursor = page_of(session, statement, Response.number, page)
     names = set(ResponseAnswer.model_fields) - (set() if has_token_ids else {"token_ids"})
-    items = [
-        ResponseAnswer.model_validate({name: getattr(row, name) for name in names}) for row in rows
-    ]
-    return Listing(items=items, next_cursor=cursor)
+
+    def _answers(rows: Sequence[Response]) -> list[ResponseAnswer]:
+        said = ({name: getattr(row, name) for name in names} for row in rows)
+        return [ResponseAnswer.model_validate(one) for one in said]
+
+    return filled_page(session, statement, Response.number, page, _answers)
 
 
 def _generated(

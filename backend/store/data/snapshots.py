@@ -23,7 +23,7 @@ from backend.schemas.vocabulary import HELDOUT_FRACTION, Aggregation, SnapshotKi
 from backend.store.data.freezing import FrozenLine
 from backend.store.ids import new_id
 from backend.store.jobs import UNFINISHED
-from backend.store.paging import Page, number_in, page_of
+from backend.store.paging import Page, filled, number_in, page_of
 from backend.store.tables.data import Snapshot, SnapshotLine
 from backend.store.tables.jobs import Job
 
@@ -180,19 +180,31 @@ def lines(
     *,
     split: Split | None = None,
     after: int = -1,
-    at_most: int | None = None,
 ) -> Sequence[tuple[int, str]]:
     """The next (position, line) beyond `after`, in order; empty at the end.
 
-    There are at most `at_most`, a few hundred if that is None.
+    There are a few hundred, or fewer long ones.
     """
+    return _lines(session, snapshot_id, split, after, BATCH)[0]
+
+
+def _lines(
+    session: Session, snapshot_id: str, split: Split | None, after: int, at_most: int
+) -> tuple[list[tuple[int, str]], bool]:
+    """Return the next lines, at most so many and no more than a page holds; is there more."""
     statement = select(SnapshotLine.position, SnapshotLine.line).where(
-        SnapshotLine.snapshot_id == snapshot_id, SnapshotLine.position > after
+        SnapshotLine.snapshot_id == snapshot_id
     )
     if split:
         statement = statement.where(SnapshotLine.split == split)
-    rows = session.execute(statement.order_by(SnapshotLine.position).limit(at_most or BATCH))
-    return [(row[0], row[1]) for row in rows]
+    statement = statement.order_by(SnapshotLine.position)
+
+    def _fetched(last: tuple[int, str] | None, limit: int) -> list[tuple[int, str]]:
+        beyond = SnapshotLine.position > (after if last is None else last[0])
+        rows = session.execute(statement.where(beyond).limit(limit))
+        return [(row[0], row[1]) for row in rows]
+
+    return filled(_fetched, at_most, lambda one: len(one[1].encode()))
 
 
 def every_line(session: Session, snapshot_id: str, *, split: Split | None = None) -> Iterator[str]:
@@ -208,11 +220,9 @@ def line_page(
 ) -> Listing[SnapshotLineAnswer]:
     """Frozen records to look at, in order of position. Raises InvalidInput for a foreign cursor."""
     after = -1 if page.cursor is None else number_in(page.cursor)
-    # One more than is shown says whether there is a next page.
-    found = lines(session, snapshot_id, split=split, after=after, at_most=page.limit + 1)
-    shown = found[: page.limit]
-    items = [_line(position, json.loads(line)) for position, line in shown]
-    return Listing(items=items, next_cursor=f"n{shown[-1][0]}" if len(found) > len(shown) else None)
+    found, has_more = _lines(session, snapshot_id, split, after, page.limit)
+    items = [_line(position, json.loads(line)) for position, line in found]
+    return Listing(items=items, next_cursor=f"n{found[-1][0]}" if has_more else None)
 
 
 class Tally:

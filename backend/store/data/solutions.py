@@ -15,7 +15,7 @@ from backend.schemas.data import SolutionAnswer
 from backend.schemas.paging import Listing
 from backend.store.data import prompts
 from backend.store.ids import new_id
-from backend.store.paging import Page, page_of
+from backend.store.paging import Page, filled_page
 from backend.store.tables.data import Prompt, Solution
 
 
@@ -75,13 +75,17 @@ def listing(
         statement = statement.where(Solution.prompt_id == prompt_id)
     if is_finished is not None:
         statement = statement.where(Solution.is_finished == is_finished)
-    rows, cursor = page_of(session, statement, Solution.number, page)
+    return filled_page(
+        session, statement, Solution.number, page, lambda rows: _answers(session, rows)
+    )
+
+
+def _answers(session: Session, rows: Sequence[Solution]) -> list[SolutionAnswer]:
     asked = session.execute(
         select(Prompt.id, Prompt.messages).where(Prompt.id.in_({row.prompt_id for row in rows}))
     )
     messages = {prompt.id: prompt.messages for prompt in asked}
-    items = [_answer(row, messages[row.prompt_id]) for row in rows]
-    return Listing(items=items, next_cursor=cursor)
+    return [_answer(row, messages[row.prompt_id]) for row in rows]
 
 
 def _answer(row: Solution, messages: Sequence[Any]) -> SolutionAnswer:
