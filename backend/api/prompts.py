@@ -6,7 +6,13 @@ from fastapi import Query
 
 from backend.deps import PageDep, SessionDep
 from backend.routes import api_router
-from backend.schemas.data import DemonstrationAnswer, ListedResponse, PromptAnswer, SolutionAnswer
+from backend.schemas.data import (
+    DemonstrationAnswer,
+    ListedResponse,
+    PromptAnswer,
+    PromptGroups,
+    SolutionAnswer,
+)
 from backend.schemas.paging import Id, Label, Listing
 from backend.store import record_texts
 from backend.store.data import prompts, responses, solutions
@@ -23,6 +29,15 @@ def list_prompts(
 ) -> Listing[PromptAnswer]:
     """The prompts of a project."""
     return prompts.listing(session, project_id, page, external_id=external_id)
+
+
+@router.get("/projects/{project_id}/prompts/counts")
+def count_prompts(project_id: str, session: SessionDep) -> PromptGroups:
+    """How many prompts have which tags and which plain values in their metadata.
+
+    `filter.tags` and `filter.metadata` of a snapshot choose among them.
+    """
+    return prompts.groups(session, project_id)
 
 
 @router.get("/projects/{project_id}/demonstrations")

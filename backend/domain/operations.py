@@ -107,6 +107,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "import_file": _runs(Of.PROJECT, None),
     "make_problem_set": _runs(Of.PROJECT),
     "list_prompts": _reads(Of.PROJECT),
+    "count_prompts": _reads(Of.PROJECT)._replace(is_heavy=True),
     "list_demonstrations": _reads(Of.PROJECT),
     "list_solutions": _reads(Of.PROJECT),
     "list_responses": _reads(Of.PROJECT),

@@ -22,6 +22,7 @@ from backend.api import (  # noqa: F401
     comparisons,
     differences,
     metrics,
+    prompts,
     results,
     samples,
     seed_groups,

@@ -1,13 +1,13 @@
 """Prompts, responses, imports, snapshots and jobs as the API speaks of them."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from backend.schemas.comparisons import AskedCriterion
 from backend.schemas.numbers import LARGEST
-from backend.schemas.paging import ApiAnswer, Body, BodyPart, Id, Label, Name
+from backend.schemas.paging import LONGEST_LABEL, ApiAnswer, Body, BodyPart, Id, Label, Name
 from backend.schemas.records import Message, Metadata, SolutionStep, TokenIds
 from backend.schemas.vocabulary import (
     Aggregation,
@@ -220,11 +220,43 @@ class AnswersFilter(BodyPart):
     )
 
 
+# A value of a prompt's metadata that can be chosen: what is made of others is not.
+PlainValue: TypeAlias = bool | int | float | Annotated[str, Field(max_length=LONGEST_LABEL)]
+
+
+class PromptGroup(ApiAnswer):
+    """Prompts with the same tags and the same plain values of their metadata."""
+
+    tags: list[str]
+    metadata: dict[str, PlainValue]
+    prompts: int = Field(description="How many there are.")
+
+
+class PromptGroups(ApiAnswer):
+    """All prompts of a project, grouped by what a snapshot can choose them by."""
+
+    groups: list[PromptGroup]
+    left_out: list[str] = Field(
+        description="Keys of the metadata that tell no groups apart: they have more than 20 "
+        "values, long ones, or values made of others."
+    )
+    has_tags: bool = Field(
+        description="Whether tags tell groups apart; false if there are too many different ones."
+    )
+
+
 class SnapshotFilter(BodyPart):
     """Which records go in; empty = all of the project."""
 
     run_ids: list[Id] | None = Field(None, max_length=1000)
-    tags: list[Label] | None = Field(None, max_length=100)
+    tags: list[Label] | None = Field(
+        None, max_length=100, description="Of prompts with at least one of these tags."
+    )
+    metadata: dict[Label, Annotated[list[PlainValue], Field(max_length=100)]] | None = Field(
+        None,
+        max_length=20,
+        description="Of prompts whose metadata has, at each of these keys, one of its values.",
+    )
     prompt_ids: list[Id] | None = Field(None, max_length=100_000)
     comparison_ids: list[Id] | None = Field(None, max_length=100_000)
     is_review: bool | None = Field(

@@ -49,6 +49,20 @@ def test_problems_are_made_where_files_are_imported(
     }
     assert len(prompts) == 8
 
+    workshop.take_in(project, "prompts", [{"prompt": "Which of them lies?"}])
+    made.get_by_role("link", name="Freeze the test split").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("The snapshot takes 8 of 9 prompts.")
+    dialog.get_by_role("group", name="level").get_by_label("2 4").check()
+    expect(dialog).to_contain_text("The snapshot takes 4 of 9 prompts.")
+    dialog.get_by_role("group", name="split").get_by_label("test 8").uncheck()
+    dialog.get_by_label("Name").fill("of two")
+    dialog.get_by_label("Held out, %").fill("0")
+    dialog.get_by_role("button", name="Freeze", exact=True).click()
+    row = page.get_by_role("row").filter(has=page.get_by_label("Format of of two"))
+    expect(row).to_contain_text("only set knights; level 2")
+    expect(row).to_contain_text("4 records")
+
 
 def test_what_was_made_is_said_for_as_long_as_its_address_is_kept(
     workshop: Workshop, open_page: OpenPage

@@ -18,6 +18,7 @@ from backend.domain.aggregation.votes import Merged
 from backend.domain.aggregation.ways import merged
 from backend.domain.ranking import Ranking
 from backend.domain.records.answers import Chosen
+from backend.domain.records.prompt_groups import text_of
 from backend.domain.records.split import Sides
 from backend.errors import InvalidInput
 from backend.schemas.data import SnapshotBody, SnapshotFilter
@@ -255,12 +256,14 @@ def _filter(body: SnapshotBody) -> Callable[[Any], bool]:
     prompt_ids = None if wanted.prompt_ids is None else set(wanted.prompt_ids)
     # Tags are kept in one spelling, but not those of prompts of earlier releases.
     tags = None if wanted.tags is None else {*wanted.tags, *map(as_spelled, wanted.tags)}
+    metadata = {key: set(map(text_of, values)) for key, values in (wanted.metadata or {}).items()}
     # Of preferences alone.
     runs = None if wanted.run_ids is None else set(wanted.run_ids)
     chosen = None if wanted.comparison_ids is None else set(wanted.comparison_ids)
     return lambda row: (
         (prompt_ids is None or row.Prompt.id in prompt_ids)
         and (tags is None or not tags.isdisjoint(row.Prompt.tags))
+        and all(text_of(row.Prompt.more.get(key)) in known for key, known in metadata.items())
         and (runs is None or row.Comparison.run_id in runs)
         and (chosen is None or row.Comparison.id in chosen)
         and (body.kind is not SnapshotKind.PREFERENCES or _said(row, body) is not None)

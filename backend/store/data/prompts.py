@@ -10,13 +10,15 @@ from sqlalchemy import ColumnElement, Text, func, insert, select
 from sqlalchemy.orm import Session
 
 from backend.domain.records.imported import DemonstrationInput, PromptInput, hash_of
-from backend.schemas.data import DemonstrationAnswer, PromptAnswer
+from backend.domain.records.prompt_groups import PromptCounts
+from backend.schemas.data import DemonstrationAnswer, PromptAnswer, PromptGroups
 from backend.schemas.paging import Listing
 from backend.store import dialect
 from backend.store.ids import new_id
 from backend.store.paging import Page, filled_page
 from backend.store.tables.data import Demonstration, Prompt
 
+_STREAMED = {"yield_per": 1000}
 # Characters of a prompt in a list: whoever wants to read all of it asks for the record.
 MOST_OF_BEGINNING = 200
 
@@ -138,6 +140,15 @@ def listing(
         page,
         lambda rows: [PromptAnswer.model_validate(row) for row in rows],
     )
+
+
+def groups(session: Session, project_id: str) -> PromptGroups:
+    """A project's prompts by what a snapshot can choose them by."""
+    counts = PromptCounts()
+    columns = select(Prompt.tags, Prompt.more).where(Prompt.project_id == project_id)
+    for tags, metadata in session.execute(columns, execution_options=_STREAMED):
+        counts.take(tags, metadata)
+    return counts.answer()
 
 
 def beginnings(session: Session, prompt_ids: Iterable[str]) -> dict[str, str]:

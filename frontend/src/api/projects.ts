@@ -16,6 +16,7 @@ import type {
   ProjectBody,
   ProjectChange,
   Prompt,
+  PromptGroups,
   Snapshot,
   SnapshotBody,
   Solution,
@@ -69,6 +70,14 @@ export const judgmentPages = (projectId: string) => pages<ListedJudgment>(projec
 /** Judgments that are kept for review and do not count. */
 export const reviewPages = (projectId: string) =>
   pages<ListedJudgment>(projectId, "judgments", { is_review: true });
+
+/** How many prompts have which tags and metadata. */
+export const promptCountsQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ["project", projectId, "prompts", "counts"],
+    queryFn: ({ signal }) =>
+      request<PromptGroups>(`/projects/${projectId}/prompts/counts`, { signal }),
+  });
 
 export const snapshotsQuery = (projectId: string) =>
   queryOptions({

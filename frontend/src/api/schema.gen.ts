@@ -2946,6 +2946,41 @@ export interface components {
             responses: number[];
         };
         /**
+         * PromptGroup
+         * @description Prompts with the same tags and the same plain values of their metadata.
+         */
+        PromptGroup: {
+            /** Tags */
+            tags: string[];
+            /** Metadata */
+            metadata: {
+                [key: string]: boolean | number | string;
+            };
+            /**
+             * Prompts
+             * @description How many there are.
+             */
+            prompts: number;
+        };
+        /**
+         * PromptGroups
+         * @description All prompts of a project, grouped by what a snapshot can choose them by.
+         */
+        PromptGroups: {
+            /** Groups */
+            groups: components["schemas"]["PromptGroup"][];
+            /**
+             * Left Out
+             * @description Keys of the metadata that tell no groups apart: they have more than 20 values, long ones, or values made of others.
+             */
+            left_out: string[];
+            /**
+             * Has Tags
+             * @description Whether tags tell groups apart; false if there are too many different ones.
+             */
+            has_tags: boolean;
+        };
+        /**
          * PromptOverlap
          * @description The prompts of a snapshot beside those of the first one, by their text.
          */
@@ -4397,8 +4432,18 @@ export interface components {
         SnapshotFilter: {
             /** Run Ids */
             run_ids?: string[] | null;
-            /** Tags */
+            /**
+             * Tags
+             * @description Of prompts with at least one of these tags.
+             */
             tags?: string[] | null;
+            /**
+             * Metadata
+             * @description Of prompts whose metadata has, at each of these keys, one of its values.
+             */
+            metadata?: {
+                [key: string]: (boolean | number | string)[];
+            } | null;
             /** Prompt Ids */
             prompt_ids?: string[] | null;
             /** Comparison Ids */

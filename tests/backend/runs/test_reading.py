@@ -105,6 +105,7 @@ def requests_of(api: TestClient, seed: Seed, database: Database) -> dict[str, st
         "read_distributions": f"/runs/{one}/distributions",
         "read_prompt_scores": f"/runs/{one}/prompt-scores?prompt_id=a&prompt_id=b&width=3",
         "list_shared_prompts": f"/shared-prompts?{runs}",
+        "count_prompts": f"/projects/{seed.project}/prompts/counts",
         "count_judgments": f"/projects/{seed.project}/judgments/counts",
     }
 

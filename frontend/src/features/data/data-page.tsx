@@ -14,7 +14,8 @@ import { PageTitle } from "@/components/page-title";
 
 import { AgreementTab } from "./agreement/agreement-tab";
 import { ImportTab } from "./import-tab";
-import { ComparisonList, DemonstrationList, JudgmentList, PromptList } from "./record-lists";
+import { PromptList } from "./prompt-list";
+import { ComparisonList, DemonstrationList, JudgmentList } from "./record-lists";
 import { ResponseList } from "./response-list";
 import { ReviewList } from "./review-list";
 import { SnapshotsTab } from "./snapshots-tab";

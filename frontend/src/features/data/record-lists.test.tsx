@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { promptPages, responsePages } from "@/api/projects";
 
-import { PromptList } from "./record-lists";
+import { PromptList } from "./prompt-list";
 import { ResponseList } from "./response-list";
 
 const AT = "2026-11-01T00:00:00Z";
@@ -37,9 +37,26 @@ function show(list: ReactNode, pages: { queryKey: readonly unknown[] }, item: ob
 it("shows each character of the tags of prompts", () => {
   show(<PromptList projectId="prj_1" />, promptPages("prj_1"), {
     ...{ id: "prm_1", messages: [{ role: "user", content: "Hello" }], created_at: AT },
-    tags: ["a\u202eb"],
+    ...{ tags: ["a\u202eb"], reference: null, metadata: {} },
   });
   expect(ground.querySelector(".tag")?.textContent).toBe("aRLOb");
+});
+
+const prompt = {
+  ...{ id: "prm_1", messages: [{ role: "user", content: "Who lies?" }], created_at: AT },
+  ...{ tags: [], reference: "Ann is a knight.", metadata: { split: "test", people: ["Ann"] } },
+};
+
+it("says what is known of prompts", () => {
+  show(<PromptList projectId="prj_1" />, promptPages("prj_1"), prompt);
+  expect(ground.textContent).toContain("Ground truth");
+  expect(ground.querySelector(".truth")?.textContent).toBe("Ann is a knight.");
+  expect(ground.querySelector("td .faint")?.textContent).toBe('split: test, people: ["Ann"]');
+});
+
+it("has no column for ground truth where no prompt has any", () => {
+  show(<PromptList projectId="prj_1" />, promptPages("prj_1"), { ...prompt, reference: null });
+  expect(ground.textContent).not.toContain("Ground truth");
 });
 
 it("shows each character of the source of a response", () => {

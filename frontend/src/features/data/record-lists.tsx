@@ -1,16 +1,14 @@
-/** Prompts, demonstrations, comparisons and judgments as paged lists. */
+/** Demonstrations, comparisons and judgments as paged lists. */
 import { useInfiniteQuery, type InfiniteData } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Link } from "react-router";
 
-import { comparisonPages, demonstrationPages, judgmentPages, promptPages } from "@/api/projects";
+import { comparisonPages, demonstrationPages, judgmentPages } from "@/api/projects";
 import type { Judgment, ListedJudgment, Listing } from "@/api/types";
 import { More } from "@/components/more";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
-import { firstWords } from "@/components/text/conversation";
-import { PlainText } from "@/components/text/plain-text";
 import { useMayChange } from "@/components/use-may";
 import { number, shortId, words } from "@/lib/format";
 
@@ -64,40 +62,6 @@ export function ImportLink({ projectId }: { projectId: string }) {
     <Link className="btn primary" to={`/projects/${projectId}/data/import`}>
       Import a file
     </Link>
-  );
-}
-
-export function PromptList({ projectId }: { projectId: string }) {
-  const query = useInfiniteQuery(promptPages(projectId));
-  const mayChange = useMayChange(projectId);
-  return (
-    <Pages
-      query={query}
-      columns={["Prompt", "Tags", ["Turns", "num"], "Added"]}
-      empty={
-        <Empty icon="data" title="No prompts yet" actions={<ImportLink projectId={projectId} />}>
-          {mayChange
-            ? "Import a file with one prompt per record: JSONL (one JSON object per line), JSON, CSV or Parquet."
-            : "Prompts are the questions that models answer."}
-        </Empty>
-      }
-      row={(prompt) => (
-        <>
-          <td className="text">{firstWords(prompt.messages)}</td>
-          <td>
-            {prompt.tags.map((tag) => (
-              <span key={tag} className="tag">
-                <PlainText text={tag} />
-              </span>
-            ))}
-          </td>
-          <td className="num">{prompt.messages.length}</td>
-          <td className="small muted">
-            <Ago at={prompt.created_at} />
-          </td>
-        </>
-      )}
-    />
   );
 }
 

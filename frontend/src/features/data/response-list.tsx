@@ -1,6 +1,5 @@
 /** Responses: what models and people answered, each with its prompt, where it came from and its scores. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { Link } from "react-router";
 
 import { responsePages } from "@/api/projects";
@@ -12,12 +11,10 @@ import { useMayChange } from "@/components/use-may";
 import { PlainText } from "@/components/text/plain-text";
 import { useAddress } from "@/lib/address/use-address";
 
+import { LongText } from "./long-text";
 import { ImportLink, Pages } from "./record-lists";
 
 const RUN = "run";
-/** Characters and lines that a row shows at once. */
-const SHORT = 320;
-const SHORT_LINES = 4;
 
 /** Where it came from: the run that sampled it, or what the import says. */
 function Source({ response, projectId }: { response: ListedResponse; projectId: string }) {
@@ -29,29 +26,6 @@ function Source({ response, projectId }: { response: ListedResponse; projectId: 
       </span>
     );
   return <Link to={`/projects/${projectId}/runs/${runId}`}>{name}</Link>;
-}
-
-/** Its first lines; all of it on demand. */
-function LongText({ text }: { text: string }) {
-  const [isWhole, setWhole] = useState(false);
-  const isLong = text.length > SHORT || text.split("\n", SHORT_LINES + 1).length > SHORT_LINES;
-  return (
-    <>
-      <div className={isLong && !isWhole ? "first-lines" : undefined} dir="auto">
-        <PlainText text={text} />
-      </div>
-      {isLong && (
-        <button
-          type="button"
-          className="btn small ghost show-all"
-          aria-expanded={isWhole}
-          onClick={() => setWhole(!isWhole)}
-        >
-          {isWhole ? "Show less" : "Show all"}
-        </button>
-      )}
-    </>
-  );
 }
 
 /** Says that only one run's are listed, and leads to it and to all. */

@@ -11,11 +11,14 @@ import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
 import { Ago } from "@/components/text/clock";
 import { Copyable } from "@/components/text/copyable";
+import { PlainText } from "@/components/text/plain-text";
 import { useMayChange } from "@/components/use-may";
 import { plural, shortHash, words } from "@/lib/format";
 import { useAddress } from "@/lib/address/use-address";
 
-import { FreezeDialog, isKind, type Kind } from "./freezing/freeze-dialog";
+import { chosenFrom, filterText } from "./freezing/chosen-prompts";
+import { FreezeDialog, isKind } from "./freezing/freeze-dialog";
+import type { Kind } from "./freezing/taken";
 
 /** Every one that the server writes for a kind; docs/data.md says what is in each. */
 const FORMATS: Readonly<Record<string, readonly string[]>> = {
@@ -101,6 +104,17 @@ function AnswersRule({ snapshot }: { snapshot: Snapshot }) {
   );
 }
 
+/** Which prompts alone it has. */
+function PromptsRule({ snapshot }: { snapshot: Snapshot }) {
+  const only = filterText(snapshot.filter);
+  if (only === "") return null;
+  return (
+    <div className="small faint">
+      only <PlainText text={only} />
+    </div>
+  );
+}
+
 function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean }) {
   const { train = {}, heldout = {} } = snapshot.counts;
   return (
@@ -116,6 +130,7 @@ function Row({ snapshot, isSelected }: { snapshot: Snapshot; isSelected: boolean
           )}
           {snapshot.criterion !== "" && <div className="small faint">by {snapshot.criterion}</div>}
           <AnswersRule snapshot={snapshot} />
+          <PromptsRule snapshot={snapshot} />
         </div>
       </td>
       <td data-label="sha256">
@@ -145,7 +160,7 @@ export function SnapshotsTab({ projectId }: { projectId: string }) {
   const query = useQuery(snapshotsQuery(projectId));
   const mayChange = useMayChange(projectId);
   const asked = search.get("freeze");
-  const open = (kind: Kind | null) => set({ freeze: kind });
+  const open = (kind: Kind | null) => set({ freeze: kind, only: null });
   const freeze = mayChange && (
     <button type="button" className="btn primary" onClick={() => open("preferences")}>
       <Icon name="lock" /> Freeze a snapshot
@@ -179,7 +194,12 @@ export function SnapshotsTab({ projectId }: { projectId: string }) {
         )}
       </Loaded>
       {mayChange && isKind(asked) && (
-        <FreezeDialog projectId={projectId} kind={asked} onClose={() => open(null)} />
+        <FreezeDialog
+          projectId={projectId}
+          kind={asked}
+          only={chosenFrom(search.get("only"))}
+          onClose={() => open(null)}
+        />
       )}
     </section>
   );

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useId, useState } from "react";
 
 import { judgmentCountsQuery } from "@/api/judgments";
-import { freezeSnapshot, projectQuery } from "@/api/projects";
-import type { Aggregation, JudgmentCounts, SnapshotBody } from "@/api/types";
+import { freezeSnapshot, projectQuery, promptCountsQuery } from "@/api/projects";
+import type { Aggregation, JudgmentCounts } from "@/api/types";
 import { CreateForm, NameField } from "@/components/form/create-form";
 import { HeldOutField } from "@/components/form/held-out-field";
 import { Icon } from "@/components/icons";
@@ -12,6 +12,8 @@ import { Segmented } from "@/components/segmented";
 import { Failed } from "@/components/states";
 import { plural } from "@/lib/format";
 
+import { chosenTaken, filterOf, isEvery, nChosen, type Chosen } from "./chosen-prompts";
+import { PromptChooser } from "./prompt-chooser";
 import {
   choicesOf,
   countUnder,
@@ -19,9 +21,8 @@ import {
   judgmentsTaken,
   recordsTaken,
   WITHOUT,
+  type Kind,
 } from "./taken";
-
-export type Kind = SnapshotBody["kind"];
 
 const KINDS: readonly (readonly [Kind, string])[] = [
   ["prompts", "Prompts"],
@@ -75,15 +76,28 @@ function useTaken(projectId: string, kind: Kind, chosen: string | null) {
 const waitingFor = (error: Error | null) =>
   error === null ? "Counting the judgments…" : "What the snapshot would take is not known.";
 
-export function FreezeDialog(props: { projectId: string; kind: Kind; onClose: () => void }) {
+export function FreezeDialog(props: {
+  projectId: string;
+  kind: Kind;
+  only: Chosen;
+  onClose: () => void;
+}) {
   const [name, setName] = useState("");
   const [kind, setKind] = useState(props.kind);
   const [percent, setPercent] = useState("10");
   const [seed, setSeed] = useState("0");
   const [aggregation, setAggregation] = useState<Aggregation>("none");
   const [chosen, setCriterion] = useState<string | null>(null);
+  const [only, setOnly] = useState(props.only);
   const id = useId();
   const taken = useTaken(props.projectId, kind, chosen);
+  const prompts = useQuery({ ...promptCountsQuery(props.projectId), staleTime: 0 });
+  const groups = prompts.data?.groups;
+  // Of some prompts nobody has counted the records.
+  const ofSome = groups === undefined ? null : chosenTaken(kind, groups, only);
+  const sentence = isEvery(only) ? taken.sentence : ofSome;
+  const said = sentence ?? (taken.isKnown ? "" : waitingFor(taken.asked.error));
+  const isNone = taken.isNone || (groups !== undefined && nChosen(groups, only) === 0);
   const { counts, criterion } = taken;
   const freeze = () =>
     freezeSnapshot(props.projectId, {
@@ -93,6 +107,7 @@ export function FreezeDialog(props: { projectId: string; kind: Kind; onClose: ()
       seed: Number(seed),
       aggregation: kind === "preferences" ? aggregation : "none",
       criterion,
+      filter: filterOf(only),
     });
   return (
     <CreateForm
@@ -104,16 +119,19 @@ export function FreezeDialog(props: { projectId: string; kind: Kind; onClose: ()
           <Icon name="lock" /> Freeze
         </>
       }
-      isComplete={name.trim() !== "" && taken.isKnown && !taken.isNone}
+      isComplete={name.trim() !== "" && taken.isKnown && !isNone}
       dialog={{ title: "Freeze a snapshot", onClose: props.onClose }}
     >
       <p className="muted" role="status">
-        {taken.sentence ?? (taken.isKnown ? "" : waitingFor(taken.asked.error))} Later changes to
-        the data do not change the snapshot.
+        {said} Later changes to the data do not change the snapshot.
       </p>
       {kind === "preferences" && <Failed query={taken.asked} what="The counts of the judgments" />}
       <Segmented label="Kind" value={kind} options={KINDS} onChange={setKind} />
       <NameField value={name} onChange={setName} />
+      <Failed query={prompts} what="The counts of the prompts" />
+      {prompts.data !== undefined && (
+        <PromptChooser counted={prompts.data} chosen={only} onChange={setOnly} />
+      )}
       {counts !== undefined && (
         <CriterionField counts={counts} value={criterion ?? WITHOUT} onChange={setCriterion} />
       )}

@@ -1,6 +1,8 @@
 /** What a snapshot would take of a project, in words. Pure. */
-import type { JudgmentCounts, Project } from "@/api/types";
+import type { JudgmentCounts, Project, SnapshotBody } from "@/api/types";
 import { number, plural } from "@/lib/format";
+
+export type Kind = SnapshotBody["kind"];
 
 /** Judgments that were given without criteria. */
 export const WITHOUT = "";

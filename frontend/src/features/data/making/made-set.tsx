@@ -13,6 +13,7 @@ import { Table } from "@/components/table";
 import { Sentence } from "@/components/text/sentence";
 import { number, plural, sentence } from "@/lib/format";
 
+import { linkOf } from "../freezing/chosen-prompts";
 import { RejectedRows } from "../rejected-rows";
 import { SETS } from "./sets";
 
@@ -106,6 +107,15 @@ function Counts(props: { made: ProblemSet; projectId: string; onDismiss: () => v
         </span>
         <Link className="btn" to={`/projects/${projectId}/data`}>
           View prompts
+        </Link>
+        <Link
+          className="btn"
+          to={`/projects/${projectId}/data/snapshots?${new URLSearchParams({
+            freeze: "prompts",
+            only: linkOf({ tags: [], metadata: { set: [made.set], split: [made.split] } }),
+          })}`}
+        >
+          Freeze the {made.split} split
         </Link>
         <button type="button" className="btn" onClick={props.onDismiss}>
           Dismiss
