@@ -1,19 +1,28 @@
-"""Answers: what a run that samples was answered, as the file that came home."""
+"""Answers: what a run that samples was answered, as the file that came home, or a page of it."""
 
 from collections.abc import AsyncIterator
-from typing import IO
+from functools import partial
+from typing import IO, Annotated, Literal
 
-from fastapi import Request
+from fastapi import Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from sqlalchemy.orm import Session
 
 from backend.artifacts import ArtifactStore
 from backend.deps import SettingsDep
+from backend.domain.records.reading_answers import Part, Wanted, part_of
+from backend.errors import InvalidInput
 from backend.phases import Phases
 from backend.pressure.permissions import Claim, NoLongerPermitted, Permissions
 from backend.pressure.turns import Turns
 from backend.routes import api_router
+from backend.schemas.data import AnswerLine
+from backend.schemas.paging import Id, Label, Listing
+from backend.store.data import prompts
+from backend.store.paging import number_in
 from backend.store.runs import outputs, runs
+from backend.store.runs.outputs import OutputFile
 
 router = api_router("answers")
 
@@ -30,9 +39,7 @@ async def download_answers(
     run_id: str, request: Request, phases: Phases, settings: SettingsDep
 ) -> StreamingResponse:
     """Every response of a generate or evaluate run, one JSON object per line."""
-    project_id, kept = await phases.read(
-        lambda session: (runs.get(session, run_id).project_id, outputs.answers(session, run_id))
-    )
+    project_id, kept = await phases.read(partial(_kept, run_id=run_id))
     artifacts = ArtifactStore(settings.resolved_artifact_url)
     # A store that is away is told before the answer begins.
     file = await run_in_threadpool(artifacts.open, kept.key)
@@ -48,6 +55,65 @@ async def download_answers(
             "X-Podium-Sha256": kept.sha256,
         },
     )
+
+
+@router.get("/runs/{run_id}/answers/lines")
+async def list_answers(
+    run_id: str,
+    request: Request,
+    phases: Phases,
+    settings: SettingsDep,
+    limit: Annotated[int, Query(ge=1, le=200, description="Answers per page.")] = 50,
+    cursor: Annotated[
+        str | None, Query(max_length=200, description="The next_cursor of the previous page.")
+    ] = None,
+    model: Annotated[
+        Literal["model", "baseline"] | None, Query(description="Which of the two answered.")
+    ] = None,
+    set_name: Annotated[
+        Label | None,
+        Query(description="The evaluation set; empty = the prompts of the run itself."),
+    ] = None,
+    passed: bool | None = None,
+    prompt_id: Id | None = None,
+) -> Listing[AnswerLine]:
+    """The responses of a generate or evaluate run in the order of their file, with their prompts.
+
+    A page may have fewer than `limit`, even none, before the last: so much of the file is read for
+    one.
+    """
+    project_id, kept = await phases.read(partial(_kept, run_id=run_id))
+    wanted = Wanted(model, set_name, passed, prompt_id)
+    offset = 0 if cursor is None else number_in(cursor)
+    artifacts = ArtifactStore(settings.resolved_artifact_url)
+    async with request.app.state.turns.exporting(phases.caller.id):
+        part = await run_in_threadpool(_part, artifacts, kept, offset, limit, wanted)
+    ids = {one.prompt_id for one in part.answers}
+    texts = await phases.read(lambda session: prompts.conversations(session, project_id, ids))
+    return Listing(
+        items=[AnswerLine.of(one, texts.get(one.prompt_id)) for one in part.answers],
+        next_cursor=None if part.offset is None else f"n{part.offset}",
+    )
+
+
+def _kept(session: Session, run_id: str) -> tuple[str, OutputFile]:
+    """Find the project of a run and the file with its answers."""
+    return runs.get(session, run_id).project_id, outputs.answers(session, run_id)
+
+
+def _part(
+    artifacts: ArtifactStore, kept: OutputFile, offset: int, limit: int, wanted: Wanted
+) -> Part:
+    """Read what is asked for from there on. Raises InvalidInput for a place within a line."""
+    with artifacts.open(kept.key) as file:
+        if offset:
+            file.seek(min(offset, kept.size_bytes) - 1)
+            if file.read(1) != b"\n":
+                raise InvalidInput(
+                    f"the cursor n{offset} was not issued by this list",
+                    advice="Pass the next_cursor of the previous page, or leave the cursor out.",
+                )
+        return part_of(file, offset, limit, wanted)
 
 
 async def _parts(

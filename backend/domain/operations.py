@@ -192,6 +192,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "read_distributions": _reads(Of.RUN)._replace(is_heavy=True),
     "read_prompt_scores": _reads(Of.RUN)._replace(is_heavy=True),
     "list_samples": _reads(Of.RUN)._replace(is_heavy=True),
+    "list_answers": _reads(Of.RUN),
     "download_answers": _reads(Of.RUN)._replace(is_traced=True),
     "list_shared_prompts": _reads(Of.ANYWHERE)._replace(is_heavy=True),
     "list_prompt_samples": _reads(Of.ANYWHERE),

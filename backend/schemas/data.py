@@ -1,14 +1,15 @@
 """Prompts, responses, imports, snapshots and jobs as the API speaks of them."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from backend.schemas.comparisons import AskedCriterion
 from backend.schemas.numbers import LARGEST
 from backend.schemas.paging import LONGEST_LABEL, ApiAnswer, Body, BodyPart, Id, Label, Name
-from backend.schemas.records import Message, Metadata, SolutionStep, TokenIds
+from backend.schemas.records import EvaluatedRecord, Message, Metadata, SolutionStep, TokenIds
 from backend.schemas.vocabulary import (
     Aggregation,
     FinishReason,
@@ -341,3 +342,33 @@ class JobAnswer(ApiAnswer):
     )
     created_at: datetime
     finished_at: datetime | None
+
+
+class AnswerLine(ApiAnswer):
+    """One response with its prompt and what is known of both."""
+
+    prompt_id: str
+    messages: list[Message] | None = Field(
+        description="The prompt; null if the project has it no more."
+    )
+    index: int = Field(description="Which of the responses to its prompt this is, from 0.")
+    set_name: str | None = Field(
+        description="The evaluation set; null = the prompts of the run itself."
+    )
+    model: Literal["model", "baseline"] = Field(description="Which of the two answered.")
+    content: str
+    finish_reason: str
+    n_tokens: int
+    reward: float | None = Field(description="Of an evaluation; null = without reward terms.")
+    scores: dict[str, float | None]
+    passed: bool | None = Field(description="Whether it is correct; null = no reward term judges.")
+    why: dict[str, str]
+    reference: str | None
+    tags: list[str]
+    metadata: Metadata
+
+    @classmethod
+    def of(cls, answer: EvaluatedRecord, messages: Sequence[Any] | None) -> Self:
+        """The answer with the conversation that it continues."""
+        said = {name: getattr(answer, name) for name in cls.model_fields if name != "messages"}
+        return cls.model_validate({**said, "messages": messages})

@@ -370,7 +370,7 @@ def _named(operation: str, name: str, person: Person, site: Site) -> str:
         return person.id
     if name == "comparison_id":
         return site.practice()[0]
-    if operation == "download_answers":
+    if operation in ("download_answers", "list_answers"):
         return site.once("answered run", site.answered_run)
     if operation in ("put_up_pairs", "read_versus"):
         return site.once("run that is judged", site.generated_run)

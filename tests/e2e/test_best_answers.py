@@ -68,6 +68,29 @@ def test_the_best_answers_of_a_run_become_a_snapshot(
     assert [json.loads(line)["response"] for line in text.splitlines()] == ["answer 3"] * N_PROMPTS
 
 
+def test_every_answer_is_read_on_the_page_of_its_run(
+    answered: tuple[str, str], open_page: OpenPage, axe: str
+) -> None:
+    project, run = answered
+    page = open_page(f"/projects/{project}/runs/{run}")
+    page.get_by_role("link", name="Answers").click()
+    answers = page.locator(".answers li.sample")
+    expect(answers).to_have_count(20)
+    page.get_by_role("button", name="Show more").click()
+    expect(answers).to_have_count(N_PROMPTS * 4)
+    expect(answers.nth(3)).to_contain_text("answer 3")
+    expect(answers.nth(3)).to_contain_text("response 4")
+    assert barriers(page, axe) == []
+    # No reward term judges, so there is nothing to choose by.
+    expect(page.get_by_role("group", name="Whether it passed")).to_have_count(0)
+    page.goto(f"/projects/{project}/runs/{run}/answers?passed=true")
+    expect(page.get_by_role("heading", name="No answer is like this")).to_be_visible()
+    page.get_by_role("group", name="Whether it passed").get_by_role("button", name="All").click()
+    expect(answers).to_have_count(20)
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_what_nothing_is_left_of_is_told_in_the_form(
     answered: tuple[str, str], open_page: OpenPage
 ) -> None:

@@ -5,6 +5,7 @@ Called by the import and by the data routes.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, Text, func, insert, select
 from sqlalchemy.orm import Session
@@ -149,6 +150,15 @@ def groups(session: Session, project_id: str) -> PromptGroups:
     for tags, metadata in session.execute(columns, execution_options=_STREAMED):
         counts.take(tags, metadata)
     return counts.answer()
+
+
+def conversations(
+    session: Session, project_id: str, prompt_ids: Iterable[str]
+) -> dict[str, list[Any]]:
+    """What prompts say, whole, by their ids; those of other projects are left out."""
+    of_project = (Prompt.id.in_(prompt_ids), Prompt.project_id == project_id)
+    found = session.execute(select(Prompt.id, Prompt.messages).where(*of_project))
+    return {row[0]: row[1] for row in found}
 
 
 def beginnings(session: Session, prompt_ids: Iterable[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { address, post, request, type QueryValue } from "./client";
 import type {
+  AnswerLine,
   Artifact,
   Checkpoint,
   Comparison,
@@ -221,6 +222,28 @@ export const checkpointsQuery = (runId: string) => part<Checkpoint>(runId, "chec
 export const artifactsQuery = (runId: string) => part<Artifact>(runId, "artifacts");
 /** The file among a run's artifacts that holds what a run that samples was answered. */
 export const ANSWERS = "responses.jsonl";
+/** Null = any; `set_name` "": the prompts of the run itself. */
+export interface AskedAnswers {
+  readonly set_name: string | null;
+  readonly model: string | null;
+  readonly passed: boolean | null;
+}
+
+/** What a run that samples was answered, in the order of the file. */
+export const answerPages = (runId: string, asked: AskedAnswers) =>
+  infiniteQueryOptions({
+    queryKey: ["run", runId, "answers", asked],
+    queryFn: ({ signal, pageParam }) =>
+      request<Listing<AnswerLine>>(`/runs/${runId}/answers/lines`, {
+        signal,
+        query: { limit: 20, cursor: pageParam, ...asked },
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next_cursor ?? undefined,
+    // A run that has ended is answered no more.
+    staleTime: Infinity,
+  });
+
 export const answersAddress = (runId: string) => address(`/runs/${runId}/answers`, {});
 /** Bad ends, newest first. */
 export const failuresQuery = (runId: string) => part<Failure>(runId, "failures");

@@ -164,6 +164,67 @@ export interface components {
             name: string | null;
         };
         /**
+         * AnswerLine
+         * @description One response with its prompt and what is known of both.
+         */
+        AnswerLine: {
+            /** Prompt Id */
+            prompt_id: string;
+            /**
+             * Messages
+             * @description The prompt; null if the project has it no more.
+             */
+            messages: components["schemas"]["Message"][] | null;
+            /**
+             * Index
+             * @description Which of the responses to its prompt this is, from 0.
+             */
+            index: number;
+            /**
+             * Set Name
+             * @description The evaluation set; null = the prompts of the run itself.
+             */
+            set_name: string | null;
+            /**
+             * Model
+             * @description Which of the two answered.
+             * @enum {string}
+             */
+            model: "model" | "baseline";
+            /** Content */
+            content: string;
+            /** Finish Reason */
+            finish_reason: string;
+            /** N Tokens */
+            n_tokens: number;
+            /**
+             * Reward
+             * @description Of an evaluation; null = without reward terms.
+             */
+            reward: number | null;
+            /** Scores */
+            scores: {
+                [key: string]: number | null;
+            };
+            /**
+             * Passed
+             * @description Whether it is correct; null = no reward term judges.
+             */
+            passed: boolean | null;
+            /** Why */
+            why: {
+                [key: string]: string;
+            };
+            /** Reference */
+            reference: string | null;
+            /** Tags */
+            tags: string[];
+            /** Metadata */
+            metadata: {
+                [key: string]: unknown;
+            };
+        };
+        /**
          * AnswersFilter
          * @description Which answers of a run become demonstrations: the best of each prompt, by score.
          *
@@ -1676,6 +1737,13 @@ export interface components {
              * @description Name of the run that sampled it, if one did.
              */
             run_name: string | null;
+        };
+        /** Listing[AnswerLine] */
+        Listing_AnswerLine_: {
+            /** Items */
+            items: components["schemas"]["AnswerLine"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
         };
         /** Listing[ArtifactAnswer] */
         Listing_ArtifactAnswer_: {

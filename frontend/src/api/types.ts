@@ -107,6 +107,7 @@ export type ComparedSnapshot = Schemas["ComparedSnapshot"];
 export type PromptOverlap = Schemas["PromptOverlap"];
 export type Gauge = Schemas["Gauge"];
 export type Series = Schemas["Series"];
+export type AnswerLine = Schemas["AnswerLine"];
 export type Sample = Schemas["SampleAnswer"];
 export type Samples = Schemas["SamplesAnswer"];
 export type LogLine = Schemas["LogLineAnswer"];

@@ -6,10 +6,10 @@ import type { Prompt } from "@/api/types";
 import { Empty } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { firstWords } from "@/components/text/conversation";
+import { FirstLines } from "@/components/text/long/first-lines";
 import { PlainText } from "@/components/text/plain-text";
 import { useMayChange } from "@/components/use-may";
 
-import { LongText } from "./long-text";
 import { ImportLink, Pages } from "./record-lists";
 
 export function PromptList({ projectId }: { projectId: string }) {
@@ -37,11 +37,11 @@ export function PromptList({ projectId }: { projectId: string }) {
       row={(prompt) => (
         <>
           <td className="text">
-            <LongText text={firstWords(prompt.messages)} />
+            <FirstLines text={firstWords(prompt.messages)} />
           </td>
           {hasTruth && (
             <td className="text truth">
-              {prompt.reference !== null && <LongText text={prompt.reference} />}
+              {prompt.reference !== null && <FirstLines text={prompt.reference} />}
             </td>
           )}
           <td>
@@ -68,7 +68,7 @@ function Known({ prompt: { tags, metadata } }: { prompt: Prompt }) {
       ))}
       {known.length > 0 && (
         <div className="small faint">
-          <LongText text={known.join(", ")} />
+          <FirstLines text={known.join(", ")} />
         </div>
       )}
     </>

@@ -8,10 +8,10 @@ import { Scores } from "@/components/response/scores";
 import { Empty } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { useMayChange } from "@/components/use-may";
+import { FirstLines } from "@/components/text/long/first-lines";
 import { PlainText } from "@/components/text/plain-text";
 import { useAddress } from "@/lib/address/use-address";
 
-import { LongText } from "./long-text";
 import { ImportLink, Pages } from "./record-lists";
 
 const RUN = "run";
@@ -76,7 +76,7 @@ export function ResponseList({ projectId }: { projectId: string }) {
             <span className="small muted clip" dir="auto" title={response.prompt}>
               {response.prompt}
             </span>
-            <LongText text={response.content} />
+            <FirstLines text={response.content} />
           </td>
           {runId === null && (
             <td>

@@ -14,6 +14,7 @@ import type { SampleKind } from "@/lib/address/samples";
 import { useGo } from "@/lib/address/use-go";
 
 import { Alerts } from "./alerts";
+import { AnswersTab } from "./answers/answers-tab";
 import { CheckpointsTab } from "./checkpoints-tab";
 import { ConfigTab } from "./config-tab";
 import { CurvesTab } from "./curves/curves-tab";
@@ -24,7 +25,7 @@ import { LogsTab } from "./log/logs-tab";
 import { PromptsTab } from "./prompts/prompts-tab";
 import { samplesAddress } from "./samples/samples-address";
 import { SamplesTab } from "./samples/samples-tab";
-import { mayMoveOn } from "./run-status";
+import { isSampler, mayMoveOn } from "./run-status";
 import { SetsCard, useShownMetrics } from "./sets/sets-card";
 import { useLiveCurves, type DrawnCurves } from "./live/use-live-curves";
 import { useLiveRun, type LiveRun } from "./live/use-live-run";
@@ -36,6 +37,7 @@ const TABS = [
   ["reward-vs-kl", "Reward vs KL"],
   ["prompts", "Prompts"],
   ["samples", "Samples"],
+  ["answers", "Answers"],
   ["logs", "Logs"],
   ["config", "Config"],
   ["checkpoints", "Checkpoints"],
@@ -44,6 +46,9 @@ const TABS = [
 
 /** Tabs of runs that optimize a policy. */
 const OF_POLICIES: ReadonlySet<string> = new Set(["reward-vs-kl", "prompts"]);
+
+const isTabOf = (run: Run, tab: string): boolean =>
+  tab === "answers" ? isSampler(run) : !OF_POLICIES.has(tab) || "kl" in run.config;
 
 /** States after which the first number may still come. */
 const WAITING = new Set(["queued", "running", "stopping", "paused"]);
@@ -90,12 +95,10 @@ function LoadedRun({ run }: { run: Run }) {
       <Alerts run={run} fresh={live.alerts} base={base} />
       <Tabs
         label="Parts of the run"
-        links={TABS.filter(([name]) => !OF_POLICIES.has(name) || "kl" in run.config).map(
-          ([name, label]) => ({
-            label: name === "curves" && run.method === "evaluate" ? "Results" : label,
-            to: { pathname: name === "curves" ? base : `${base}/${name}`, search: kept },
-          }),
-        )}
+        links={TABS.filter(([name]) => isTabOf(run, name)).map(([name, label]) => ({
+          label: name === "curves" && run.method === "evaluate" ? "Results" : label,
+          to: { pathname: name === "curves" ? base : `${base}/${name}`, search: kept },
+        }))}
       />
       {curves.error !== null && (
         <Failure error={curves.error} isAsking={curves.isAsking} onRetry={curves.loadAgain} />
@@ -128,6 +131,8 @@ function Tab(props: TabProps) {
       return <PromptsTab run={run} base={base} />;
     case "samples":
       return <SamplesTab run={run} />;
+    case "answers":
+      return <AnswersTab run={run} />;
     case "logs":
       return <LogsTab run={run} fresh={live.lines} />;
     case "config":

@@ -3,7 +3,7 @@ import type { Sample } from "@/api/types";
 import { PlainText } from "@/components/text/plain-text";
 
 /** `Passed` or `Not passed` with the reasons of the reward terms; nothing where none judges. */
-export function Passed({ sample }: { sample: Sample }) {
+export function Passed({ sample }: { sample: Pick<Sample, "passed" | "why"> }) {
   const reasons = Object.entries(sample.why ?? {});
   if (sample.passed == null && reasons.length === 0) return null;
   return (
@@ -21,7 +21,7 @@ export function Passed({ sample }: { sample: Sample }) {
 }
 
 /** The ground truth, tags and metadata of the prompt, as far as there are any. */
-export function Known({ sample }: { sample: Sample }) {
+export function Known({ sample }: { sample: Pick<Sample, "reference" | "tags" | "metadata"> }) {
   const metadata = Object.entries(sample.metadata ?? {});
   const tags = sample.tags ?? [];
   return (

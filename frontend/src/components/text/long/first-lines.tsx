@@ -1,13 +1,15 @@
 /** A text in a row of a list: its first lines; all of it on demand. */
+import "./first-lines.css";
+
 import { useState } from "react";
 
-import { PlainText } from "@/components/text/plain-text";
+import { PlainText } from "../plain-text";
 
 /** Characters and lines that a row shows at once. */
 const SHORT = 320;
 const SHORT_LINES = 4;
 
-export function LongText({ text }: { text: string }) {
+export function FirstLines({ text }: { text: string }) {
   const [isWhole, setWhole] = useState(false);
   const isLong = text.length > SHORT || text.split("\n", SHORT_LINES + 1).length > SHORT_LINES;
   return (
@@ -18,7 +20,7 @@ export function LongText({ text }: { text: string }) {
       {isLong && (
         <button
           type="button"
-          className="btn small ghost show-all"
+          className="btn small ghost show-whole"
           aria-expanded={isWhole}
           onClick={() => setWhole(!isWhole)}
         >
