@@ -214,6 +214,25 @@ def test_an_administrator_proves_their_own_password_before_it_changes(
     assert admin.patch(f"/users/{other}", json={"password": PASSWORD}).status_code == 200
 
 
+def test_an_administrator_lets_in_who_has_forgotten_a_password(light_service: Service) -> None:
+    admin = light_service.client()
+    forgetful = person(admin, "a@x.test")
+    browsers = [browser(light_service, "a@x.test") for _ in range(2)]
+    key = light_service.client(new_key(admin, forgetful)["key"])
+    without = admin.post("/users", json={"name": "R", "role": "annotator"}).json()["id"]
+
+    new = {"password": "another long one"}
+    assert admin.patch(f"/users/{forgetful}", json=new).status_code == 200
+    assert admin.patch(f"/users/{without}", json={**new, "email": "r@x.test"}).is_success
+
+    assert [one.get("/api/v1/me").status_code for one in browsers] == [401, 401]
+    assert key.get("/me").status_code == 200
+    old = {"email": "a@x.test", "password": PASSWORD}
+    assert light_service.anonymous().post("/api/v1/session", json=old).status_code == 401
+    for email in ("a@x.test", "r@x.test"):
+        browser(light_service, email, "another long one")
+
+
 def test_guesses_of_the_current_password_wait_as_at_a_sign_in(
     light_service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,13 @@ export const removeMember = (projectId: string, userId: string) =>
 export const setActive = (userId: string, isActive: boolean) =>
   request<User>(`/users/${userId}`, { method: "PATCH", body: { is_active: isActive } });
 
+/**
+ * What somebody else signs in with, by an administrator: a new password, and an address for who has
+ * none. The service signs the person out of every browser.
+ */
+export const setSignIn = (userId: string, signIn: { password: string; email?: string }) =>
+  request<User>(`/users/${userId}`, { method: "PATCH", body: signIn });
+
 /** Those who have not come yet. */
 export const invitationPages = (projectId: string) =>
   infiniteQueryOptions({

@@ -13,6 +13,9 @@ export const meQuery = queryOptions({
   staleTime: 5 * 60_000,
 });
 
+/** Characters of the shortest password that the service takes. */
+export const LEAST_PASSWORD = 10;
+
 export const signInWithToken = (token: string) => post<User>("/session", { token });
 
 export const signInWithPassword = (email: string, password: string) =>

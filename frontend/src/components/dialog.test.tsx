@@ -9,6 +9,8 @@ import { keepFocus } from "./focus/kept-focus";
 const ground = document.createElement("div");
 let page: ReturnType<typeof createRoot>;
 let setOpen: (isOpen: boolean) => void;
+/** How often somebody wanted it closed. */
+let asked = 0;
 
 function Page() {
   const [isOpen, set] = useState(false);
@@ -21,7 +23,7 @@ function Page() {
       <button type="button">New</button>
       <input />
       {isOpen && (
-        <Dialog title="New" onClose={() => undefined}>
+        <Dialog title="New" onClose={() => (asked += 1)}>
           <button type="button">Create</button>
         </Dialog>
       )}
@@ -86,4 +88,15 @@ it("gives the focus back to what had it, whatever the page has done with it mean
 it("leaves the focus where somebody has gone since", async () => {
   await close(() => field()?.focus());
   expect(document.activeElement).toBe(field());
+});
+
+it("stays as long as it is drawn: the browser closes it by itself at the second Escape", async () => {
+  asked = 0;
+  dialog()?.dispatchEvent(new Event("cancel", { cancelable: true }));
+  expect([asked, dialog()?.open]).toEqual([1, true]);
+
+  dialog()?.close();
+  dialog()?.dispatchEvent(new Event("close"));
+  expect(dialog()?.open).toBe(true);
+  expect(document.activeElement).toBe(named("Create"));
 });

@@ -16,6 +16,16 @@ import { Icon } from "./icons";
 const FIELDS = ".inside :is(input:not([type='checkbox']), textarea, select)";
 const BUTTONS = ":is(.inside, .dialog-foot) button";
 
+/** Focus on what the dialog is for. */
+function show(element: HTMLDialogElement | null): void {
+  element?.showModal();
+  // The browser would choose the close button, which comes first and matters least. What is long
+  // is read from its beginning.
+  (
+    element?.querySelector<HTMLElement>(FIELDS) ?? element?.querySelector<HTMLElement>(BUTTONS)
+  )?.focus({ preventScroll: true });
+}
+
 /**
  * The function returned tells whether somebody has moved the focus since the dialog went: where an
  * answer closes it, a click or a key may come before the effects of what is drawn.
@@ -37,6 +47,7 @@ function useFocusAfter(dialog: RefObject<HTMLDialogElement | null>): () => boole
 
 export function Dialog(props: {
   title: string;
+  /** Somebody wants it closed, by Escape, by its button or beside it: as long as it is drawn, it stays. */
   onClose: () => void;
   children: ReactNode;
   footer?: ReactNode;
@@ -49,12 +60,7 @@ export function Dialog(props: {
   useEffect(() => {
     const element = ref.current;
     const before = document.activeElement;
-    element?.showModal();
-    // The browser would choose the close button, which comes first and matters least. What is long
-    // is read from its beginning.
-    (
-      element?.querySelector<HTMLElement>(FIELDS) ?? element?.querySelector<HTMLElement>(BUTTONS)
-    )?.focus({ preventScroll: true });
+    show(element);
     return () => {
       const isLeft = hasMoved();
       element?.close();
@@ -71,6 +77,10 @@ export function Dialog(props: {
         if (event.target !== ref.current) return;
         event.preventDefault();
         props.onClose();
+      }}
+      onClose={({ target }) => {
+        // The browser lets no page keep a dialog open at the second Escape in a row.
+        if (target === ref.current && !ref.current.open) show(ref.current);
       }}
       {...backdrop}
     >

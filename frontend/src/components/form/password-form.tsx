@@ -45,7 +45,10 @@ export function PasswordForm(props: {
           />
         )}
       </Field>
-      <Field label="Password">
+      <Field
+        label="Password"
+        hint="If you have forgotten your password, ask an administrator for a new one."
+      >
         {(control) => (
           <input
             {...control}

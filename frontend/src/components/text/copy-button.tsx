@@ -48,10 +48,14 @@ export function CopyButton(props: {
   text: string | (() => Promise<string>);
   label: string;
   words?: string;
+  /** It is in the clipboard. */
+  onCopied?: () => void;
 }) {
   const [said, say] = useSaid<Outcome>(SAID_FOR_MS);
   const copy = async () => {
-    say(await copied(props.text));
+    const outcome = await copied(props.text);
+    say(outcome);
+    if (outcome === "Copied") props.onCopied?.();
   };
   return (
     <Copying said={said}>

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type FormEvent, type ReactNode } from "react";
 
 import { showAnswer } from "@/api/cache/show-answer";
-import { changeMyself, meQuery } from "@/api/session";
+import { changeMyself, LEAST_PASSWORD, meQuery } from "@/api/session";
 import type { User, UserChange } from "@/api/types";
 import { NameField } from "@/components/form/create-form";
 import { Field } from "@/components/form/field";
@@ -167,8 +167,6 @@ function CurrentPassword(props: { user: User; value: string; onChange: (value: s
   );
 }
 
-const SHORTEST_PASSWORD = 10;
-
 function PasswordChange({ user }: { user: User }) {
   const [current, setCurrent] = useState("");
   const [password, setPassword] = useState("");
@@ -196,7 +194,7 @@ function PasswordChange({ user }: { user: User }) {
           : "Your password is changed. Other browsers are signed out."
       }
       isKept={current === "" && password === "" && again === ""}
-      isComplete={password.length >= SHORTEST_PASSWORD && isRepeated}
+      isComplete={password.length >= LEAST_PASSWORD && isRepeated}
       onSubmit={change}
     >
       <CurrentPassword user={user} value={current} onChange={setCurrent} />
@@ -206,7 +204,7 @@ function PasswordChange({ user }: { user: User }) {
         onChange={setPassword}
         autoComplete="new-password"
         isRequired
-        hint={`At least ${SHORTEST_PASSWORD} characters.`}
+        hint={`At least ${LEAST_PASSWORD} characters.`}
       />
       <PasswordField
         label="New password again"

@@ -7,7 +7,7 @@ import { Link, useLocation } from "react-router";
 
 import { isConflict, Problem } from "@/api/client";
 import { acceptInvitation, joinByInvitation, openInvitation } from "@/api/members";
-import { meQuery } from "@/api/session";
+import { LEAST_PASSWORD, meQuery } from "@/api/session";
 import type { OpenedInvitation, Role, User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { PendingButton } from "@/components/form/pending-button";
@@ -16,7 +16,6 @@ import { Empty, Failure, NoAnswer, Skeleton } from "@/components/states";
 import { isText, read, remove, write } from "@/lib/storage";
 import { useGo } from "@/lib/address/use-go";
 
-const LEAST_PASSWORD = 10;
 /** Where a token waits while somebody signs in: in no address that a server could log. */
 const KEPT = "podium.invitation";
 

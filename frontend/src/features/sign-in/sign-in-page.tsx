@@ -97,8 +97,8 @@ function SignInForm({ unsentOf }: { unsentOf: UnsentOf }) {
   return (
     <PasswordForm className="card" onSignedIn={useAfterSignIn()} unsentOf={unsentOf}>
       <p className="muted">
-        Open the sign-in link that Podium printed when it started, or sign in with the e-mail and
-        password of your account.
+        Sign in with the e-mail and password of your account. If you started Podium yourself, you
+        can also open the sign-in link that it printed.
       </p>
     </PasswordForm>
   );

@@ -18,6 +18,7 @@ import { Ago } from "@/components/text/clock";
 import { KeysDialog } from "../keys/key-list";
 import { InvitationList } from "./invitation-list";
 import { InviteDialog } from "./invite-dialog";
+import { NewPassword, PasswordDialog, type NewSignIn } from "./password-dialog";
 import { PROJECT_ROLES } from "./roles";
 
 export function MembersTab({ projectId, user }: { projectId: string; user: User }) {
@@ -75,6 +76,8 @@ interface MemberTableProps {
 function MemberTable({ projectId, user, isActive }: MemberTableProps) {
   const members = useInfiniteQuery(memberPages(projectId, isActive));
   const [keysOf, setKeysOf] = useState<Member | null>(null);
+  const [passwordOf, setPasswordOf] = useState<Member | null>(null);
+  const [made, setMade] = useState<NewSignIn | null>(null);
   const version = useQuery(guidelinesQuery(projectId)).data?.version ?? 0;
   const practised = useQuery(practiceQuery(projectId)).data?.comparisons ?? 0;
   const actions = useMemberActions(projectId);
@@ -143,6 +146,16 @@ function MemberTable({ projectId, user, isActive }: MemberTableProps) {
                           Keys
                         </button>
                       )}
+                      {user.role === "admin" && isActive && member.id !== user.id && (
+                        <button
+                          type="button"
+                          className="btn ghost"
+                          aria-label={`New password for ${member.name}`}
+                          onClick={() => setPasswordOf(member)}
+                        >
+                          New password
+                        </button>
+                      )}
                       <Verbs member={member} user={user} isActive={isActive} actions={actions} />
                     </span>
                   </td>
@@ -155,6 +168,18 @@ function MemberTable({ projectId, user, isActive }: MemberTableProps) {
       </Loaded>
       {keysOf !== null && (
         <KeysDialog userId={keysOf.id} name={keysOf.name} onClose={() => setKeysOf(null)} />
+      )}
+      {made !== null && <NewPassword made={made} onClose={() => setMade(null)} />}
+      {passwordOf !== null && made === null && (
+        <PasswordDialog
+          projectId={projectId}
+          member={passwordOf}
+          onSet={(signIn) => {
+            setMade(signIn);
+            setPasswordOf(null);
+          }}
+          onClose={() => setPasswordOf(null)}
+        />
       )}
     </>
   );
