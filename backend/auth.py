@@ -24,6 +24,7 @@ from backend.schemas.projects.members import (
     InvitationsAnswer,
     InvitationsBody,
     OpenedInvitation,
+    RenewalsBody,
 )
 from backend.schemas.vocabulary import Role, Scope
 from backend.store.owners import Asked
@@ -246,6 +247,21 @@ def renew_invitation(
     token, link = _new_link(sender, expires_in_s, at)
     answer = invitations.renew(session, sender, project_id, invitation_id, link=link)
     return answer.model_copy(update={"token": token})
+
+
+def renew_invitations(
+    session: Session, sender: Caller, project_id: str, body: RenewalsBody, *, at: datetime
+) -> InvitationsAnswer:
+    """Other links for these invitations, but for those that were used; the ones before end.
+
+    Raises NotFound, and Forbidden for a role above the sender's own.
+    """
+    made = {one: _new_link(sender, body.expires_in_s, at) for one in body.invitation_ids}
+    links = {one: link for one, (_, link) in made.items()}
+    renewed = invitations.renew_unused(session, sender, project_id, links)
+    return InvitationsAnswer(
+        items=[one.model_copy(update={"token": made[one.id][0]}) for one in renewed]
+    )
 
 
 def opened_invitation(session: Session, token: str, *, at: datetime) -> OpenedInvitation:

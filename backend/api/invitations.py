@@ -28,6 +28,7 @@ from backend.schemas.projects.members import (
     InvitationToken,
     OpenedInvitation,
     RenewalBody,
+    RenewalsBody,
 )
 from backend.schemas.vocabulary import InvitationState
 from backend.store.people import invitations
@@ -81,6 +82,24 @@ def renew_invitation(
         session, caller, project_id, invitation_id, expires_in_s=body.expires_in_s, at=at
     )
     phases.note_change(before=None, after=_offer(renewed))
+    return renewed
+
+
+@router.post("/projects/{project_id}/invitations/renew")
+def renew_invitations(
+    project_id: str,
+    body: RenewalsBody,
+    session: SessionDep,
+    caller: Caller,
+    phases: Phases,
+    at: Now,
+) -> InvitationsAnswer:
+    """Make other links for people who have not come yet, all or none; the links before end.
+
+    Who has come meanwhile is left out of the answer.
+    """
+    renewed = auth.renew_invitations(session, caller, project_id, body, at=at)
+    phases.note_change(before=None, after=[_offer(one) for one in renewed.items])
     return renewed
 
 

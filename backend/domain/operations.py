@@ -89,6 +89,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "create_invitations": _MANAGES,
     "list_invitations": Operation(Role.RESEARCHER, Of.PROJECT, Scope.READ),
     "renew_invitation": _MANAGES,
+    "renew_invitations": _MANAGES,
     "revoke_invitation": _MANAGES,
     "open_invitation": _anybody(Of.NOBODY),
     "accept_invitation": _anybody(Of.NOBODY),

@@ -416,6 +416,7 @@ def body_of(name: str, person: Person, site: Site) -> Any:
         "change_member": lambda: {"role": "annotator"},
         "create_invitations": lambda: {"people": [{"name": "n"}], "role": "annotator"},
         "renew_invitation": dict,
+        "renew_invitations": lambda: {"invitation_ids": [site.invitation()["id"]]},
         "join_by_invitation": lambda: {"token": site.invitation(site.joined())["token"]},
         "change_project": lambda: {"name": "n"},
         "acknowledge_guidelines": site.guidelines,

@@ -283,6 +283,49 @@ def test_a_used_invitation_is_neither_renewed_nor_revoked(
     assert api.delete(f"/projects/{other}/invitations/{ada['id']}").status_code == 404
 
 
+def test_links_that_were_lost_are_renewed_together(
+    service: Service, api: TestClient, project: str
+) -> None:
+    ada, bela, came = invited(api, project, "Ada", "Bela", "Came", expires_in_s=86_400)
+    accept(service.anonymous(), came["token"])
+    path = f"/projects/{project}/invitations/renew"
+    body = {"invitation_ids": [came["id"], bela["id"], ada["id"]], "expires_in_s": 3600}
+
+    answer = api.post(path, json=body)
+
+    assert answer.status_code == 200, answer.text
+    renewed = answer.json()["items"]
+    assert [one["id"] for one in renewed] == [bela["id"], ada["id"]], "who came has an account"
+    for one in renewed:
+        life = datetime.fromisoformat(one["expires_at"]) - datetime.now(UTC)
+        assert timedelta(minutes=50) < life <= timedelta(hours=1)
+    fresh = [one["token"] for one in renewed]
+    assert [opened(service, token).status_code for token in fresh] == [200, 200]
+    assert [opened(service, one["token"]).status_code for one in (ada, bela)] == [404, 404]
+    (line,) = lines(api, action="renew_invitations")
+    assert [one["name"] for one in line["data"]["after"]] == ["Bela", "Ada"]
+    assert not any(token in str(line) for token in fresh)
+
+
+def test_links_are_renewed_together_or_not_at_all(
+    service: Service, api: TestClient, project: str, new_user: NewUser
+) -> None:
+    (ada,) = invited(api, project)
+    (chief,) = invited(api, project, "Chief", role="admin")
+    other = api.post("/projects", json={"name": "other"}).json()["id"]
+    (elsewhere,) = invited(api, other, "Elsewhere")
+    lead, _ = new_user("researcher", project)
+    path = f"/projects/{project}/invitations/renew"
+
+    for client, beside, status in ((api, elsewhere, 404), (lead, chief, 403)):
+        body = {"invitation_ids": [ada["id"], beside["id"]]}
+        assert client.post(path, json=body).status_code == status
+    assert api.post(path, json={"invitation_ids": []}).status_code == 422
+
+    for one in (ada, chief, elsewhere):
+        assert opened(service, one["token"]).status_code == 200
+
+
 def test_a_revoked_invitation_comes_back_by_renewing_it(
     service: Service, api: TestClient, project: str
 ) -> None:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from backend.schemas.paging import ApiAnswer, Body, BodyPart, Name
+from backend.schemas.paging import ApiAnswer, Body, BodyPart, Id, Name
 from backend.schemas.people import Email, NewPassword, ProjectRole
 from backend.schemas.vocabulary import InvitationState, Role
 
@@ -59,6 +59,12 @@ class RenewalBody(Body):
     expires_in_s: int = Field(604_800, ge=60, le=7_776_000, description="Seconds; 7 days.")
 
 
+class RenewalsBody(RenewalBody):
+    """Whose links are made anew, and how long the new ones work."""
+
+    invitation_ids: list[Id] = Field(min_length=1, max_length=1000)
+
+
 class InvitationAnswer(ApiAnswer):
     """An invitation to a project; `token` is shown once, in the answer that makes it.
 
@@ -79,7 +85,7 @@ class InvitationAnswer(ApiAnswer):
 
 
 class InvitationsAnswer(ApiAnswer):
-    """The invitations that were made, in the order of the names sent."""
+    """The invitations that were made or renewed, in the order in which they were sent."""
 
     items: list[InvitationAnswer]
 

@@ -4,7 +4,7 @@ Called by `backend.auth` and the invitation routes. An invitation is worth what 
 out when it is used: it ends with the sender's account, role and key.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -82,13 +82,31 @@ def renew(
     """
     callers.hold(session, sender)
     row = _unused(session, project_id, invitation_id)
-    for one in (sender, callers.present(session, sender)):
-        one.must_hand_out(Role(row.role), project_id)
-    row.token_sha256, row.expires_at = link
-    row.invited_by, row.key_id = sender.id, sender.key.id if sender.key else None
-    row.revoked_at = None
-    session.flush()
+    _renew(session, sender, {row: link})
     return _answer(row, sender.name, InvitationState.OPEN)
+
+
+def renew_unused(
+    session: Session, sender: Caller, project_id: str, links: Mapping[str, Link]
+) -> list[InvitationAnswer]:
+    """Give each of these invitations its link, as `renew` does, but for those that were used.
+
+    Answers in the order of `links`. Raises NotFound if the project has no such invitation,
+    Forbidden for a role above the sender's own, NotSignedIn if the sender may do nothing any more.
+    """
+    callers.hold(session, sender)
+    of_project = select(Invitation).where(
+        Invitation.project_id == project_id, Invitation.id.in_(links)
+    )
+    # In one order: another one who renews the same ones waits.
+    held = session.scalars(of_project.order_by(Invitation.number).with_for_update())
+    rows = {row.id: row for row in held}
+    for invitation_id in links:
+        if invitation_id not in rows:
+            raise NotFound(f"there is no invitation {invitation_id} to this project")
+    unused = {rows[one]: link for one, link in links.items() if rows[one].used_at is None}
+    _renew(session, sender, unused)
+    return [_answer(row, sender.name, InvitationState.OPEN) for row in unused]
 
 
 def revoke(session: Session, project_id: str, invitation_id: str, *, at: datetime) -> None:
@@ -202,6 +220,22 @@ def join(session: Session, caller: Caller, token_sha256: str, *, at: datetime) -
             session.merge(Membership(user_id=caller.id, project_id=row.project_id, role=role))
     _use_up(session, row, caller.id, at)
     return users.get(session, caller.id)
+
+
+def _renew(session: Session, sender: Caller, links: Mapping[Invitation, Link]) -> None:
+    """Give these rows, which are held, other links.
+
+    Raises Forbidden for a role above the sender's own.
+    """
+    now = callers.present(session, sender)
+    for role, project_id in {(Role(row.role), row.project_id) for row in links}:
+        for one in (sender, now):
+            one.must_hand_out(role, project_id)
+    for row, link in links.items():
+        row.token_sha256, row.expires_at = link
+        row.invited_by, row.key_id = sender.id, sender.key.id if sender.key else None
+        row.revoked_at = None
+    session.flush()
 
 
 def _use_up(session: Session, row: Invitation, user_id: str, at: datetime) -> None:

@@ -75,6 +75,17 @@ export const renewInvitation = (projectId: string, invitationId: string, expires
     expires_in_s: expiresInS,
   });
 
+/** All of them or none; who has come meanwhile gets no link. */
+export const renewInvitations = (
+  projectId: string,
+  invitationIds: readonly string[],
+  expiresInS: number,
+) =>
+  post<{ items: Invitation[] }>(`/projects/${projectId}/invitations/renew`, {
+    invitation_ids: invitationIds,
+    expires_in_s: expiresInS,
+  });
+
 export const revokeInvitation = (projectId: string, invitationId: string) =>
   request<null>(`/projects/${projectId}/invitations/${invitationId}`, { method: "DELETE" });
 

@@ -1315,7 +1315,7 @@ export interface components {
         };
         /**
          * InvitationsAnswer
-         * @description The invitations that were made, in the order of the names sent.
+         * @description The invitations that were made or renewed, in the order in which they were sent.
          */
         InvitationsAnswer: {
             /** Items */
@@ -3286,6 +3286,20 @@ export interface components {
              * @default 604800
              */
             expires_in_s: number;
+        };
+        /**
+         * RenewalsBody
+         * @description Whose links are made anew, and how long the new ones work.
+         */
+        RenewalsBody: {
+            /**
+             * Expires In S
+             * @description Seconds; 7 days.
+             * @default 604800
+             */
+            expires_in_s: number;
+            /** Invitation Ids */
+            invitation_ids: string[];
         };
         /**
          * ResultsAnswer

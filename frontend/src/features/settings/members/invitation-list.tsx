@@ -1,103 +1,140 @@
-/** Who was invited and has not come yet: renew a link, or revoke it. */
+/** Who was invited and has not come yet: renew links, or revoke one. */
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 
-import { invitationPages, invitationsKey, renewInvitation, revokeInvitation } from "@/api/members";
-import type { Invitation } from "@/api/types";
-import { Dialog } from "@/components/dialog";
+import { invitationPages, invitationsKey, revokeInvitation } from "@/api/members";
+import type { Invitation, User } from "@/api/types";
 import { keepFocus } from "@/components/focus/kept-focus";
 import { More } from "@/components/more";
 import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
+import { plural } from "@/lib/format";
 
 import { Until } from "../until";
-import { USUAL_LIFETIME_S } from "./lifetimes";
-import { Links } from "./links";
+import { LinksDialog } from "./links";
+import { RenewDialog } from "./renew-dialog";
 
-export function InvitationList({ projectId, invite }: { projectId: string; invite: ReactNode }) {
+interface InvitationListProps {
+  readonly projectId: string;
+  readonly user: User;
+  readonly invite: ReactNode;
+}
+
+export function InvitationList({ projectId, user, invite }: InvitationListProps) {
   const invitations = useInfiniteQuery(invitationPages(projectId));
-  const [renewed, setRenewed] = useState<Invitation | null>(null);
+  const [renewing, setRenewing] = useState<readonly Invitation[] | null>(null);
+  const [made, setMade] = useState<readonly Invitation[] | null>(null);
   const client = useQueryClient();
-  const onSettled = () => client.invalidateQueries({ queryKey: invitationsKey(projectId) });
-  const renewing = useMutation({
-    mutationFn: (one: Invitation) => renewInvitation(projectId, one.id, USUAL_LIFETIME_S),
-    onSuccess: setRenewed,
-    onSettled,
-  });
   const revoking = useMutation({
     mutationFn: (one: Invitation) => revokeInvitation(projectId, one.id),
-    onSettled,
+    onSettled: () => client.invalidateQueries({ queryKey: invitationsKey(projectId) }),
   });
   return (
-    <section className="card" aria-label="Open invitations" ref={keepFocus}>
-      <h2 className="card-title">Open invitations</h2>
-      <Refused asked={renewing} />
-      <Refused asked={revoking} />
-      <Loaded query={invitations}>
-        {({ pages }) => (
-          <>
-            <Table
-              hasCards
-              columns={["Name", "Role", "Invited by", "Expires", "Actions"]}
-              items={pages.flatMap((page) => page.items)}
-              empty={
-                <Empty icon="user" title="No open invitations" actions={invite}>
-                  Paste names and get a link for each. Whoever opens a link sets a password and
-                  becomes a member.
-                </Empty>
-              }
-            >
-              {(one) => (
-                <tr key={one.id}>
-                  <td>
-                    <b className="item-name">{one.name}</b>
-                    {one.email !== null && one.email !== one.name && (
-                      <div className="small muted">{one.email}</div>
-                    )}
-                  </td>
-                  <td data-label="Role">{one.role === "admin" ? "administrator" : one.role}</td>
-                  <td data-label="Invited by">{one.invited_by_name}</td>
-                  <td data-label="Expires">
-                    <Until at={one.expires_at} />
-                  </td>
-                  <td>
-                    <span className="row end">
-                      <PendingButton
-                        aria-label={`Renew the link of ${one.name}`}
-                        title="Make a new link; the old one stops working"
-                        isPending={renewing.isPending}
-                        onPress={() => renewing.mutate(one)}
-                      >
-                        Renew
-                      </PendingButton>
-                      <PendingButton
-                        className="btn danger"
-                        aria-label={`Revoke the link of ${one.name}`}
-                        isPending={revoking.isPending}
-                        onPress={() => revoking.mutate(one)}
-                      >
-                        Revoke
-                      </PendingButton>
-                    </span>
-                  </td>
-                </tr>
-              )}
-            </Table>
-            <More query={invitations} />
-          </>
-        )}
-      </Loaded>
-      {renewed !== null && (
-        <Dialog
-          title={`A new link for ${renewed.name}`}
-          className="wide-links"
-          onClose={() => setRenewed(null)}
-        >
-          <Links invitations={[renewed]} />
-        </Dialog>
+    <>
+      <section className="card" aria-label="Open invitations" ref={keepFocus}>
+        <div className="row card-title">
+          <h2>Open invitations</h2>
+          <span className="grow" />
+          <RenewAll
+            invitations={(invitations.data?.pages ?? [])
+              .flatMap((page) => page.items)
+              .filter(({ role }) => role !== "admin" || user.role === "admin")}
+            isWhole={!invitations.hasNextPage}
+            onPress={setRenewing}
+          />
+        </div>
+        <Refused asked={revoking} />
+        <Loaded query={invitations}>
+          {({ pages }) => (
+            <>
+              <Table
+                hasCards
+                columns={["Name", "Role", "Invited by", "Expires", "Actions"]}
+                items={pages.flatMap((page) => page.items)}
+                empty={
+                  <Empty icon="user" title="No open invitations" actions={invite}>
+                    Paste names and get a link for each. Whoever opens a link sets a password and
+                    becomes a member.
+                  </Empty>
+                }
+              >
+                {(one) => (
+                  <tr key={one.id}>
+                    <td>
+                      <b className="item-name">{one.name}</b>
+                      {one.email !== null && one.email !== one.name && (
+                        <div className="small muted">{one.email}</div>
+                      )}
+                    </td>
+                    <td data-label="Role">{one.role === "admin" ? "administrator" : one.role}</td>
+                    <td data-label="Invited by">{one.invited_by_name}</td>
+                    <td data-label="Expires">
+                      <Until at={one.expires_at} />
+                    </td>
+                    <td>
+                      <span className="row end">
+                        <button
+                          type="button"
+                          className="btn"
+                          aria-label={`Renew the link of ${one.name}`}
+                          title="Make a new link; the old one stops working"
+                          onClick={() => setRenewing([one])}
+                        >
+                          Renew
+                        </button>
+                        <PendingButton
+                          className="btn danger"
+                          aria-label={`Revoke the link of ${one.name}`}
+                          isPending={revoking.isPending}
+                          onPress={() => revoking.mutate(one)}
+                        >
+                          Revoke
+                        </PendingButton>
+                      </span>
+                    </td>
+                  </tr>
+                )}
+              </Table>
+              <More query={invitations} />
+            </>
+          )}
+        </Loaded>
+      </section>
+      {made !== null && (
+        <LinksDialog
+          title={`${plural(made.length, "new link")} to pass on`}
+          invitations={made}
+          onClose={() => setMade(null)}
+        />
       )}
-    </section>
+      {renewing !== null && made === null && (
+        <RenewDialog
+          projectId={projectId}
+          invitations={renewing}
+          onMade={(invitations) => {
+            setMade(invitations.length > 0 ? invitations : null);
+            setRenewing(null);
+          }}
+          onClose={() => setRenewing(null)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Of what is listed: where links were lost, they are rarely one alone. */
+function RenewAll(props: {
+  invitations: readonly Invitation[];
+  isWhole: boolean;
+  onPress: (invitations: readonly Invitation[]) => void;
+}) {
+  const { invitations } = props;
+  if (invitations.length < 2) return null;
+  return (
+    <button type="button" className="btn" onClick={() => props.onPress(invitations)}>
+      {props.isWhole ? `Renew all ${invitations.length}` : `Renew these ${invitations.length}`}
+    </button>
   );
 }

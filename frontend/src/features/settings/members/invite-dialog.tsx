@@ -1,52 +1,51 @@
 /** Names are pasted, links come out: one for each person, to be passed on by whoever invites. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 
 import { invitationsKey, invite } from "@/api/members";
-import type { Invitation, Role, User } from "@/api/types";
+import type { Invitation, InvitedPerson, Role, User } from "@/api/types";
 import { Dialog } from "@/components/dialog";
+import { useSending } from "@/components/form/use-sending";
 import { LifetimeField } from "../lifetime-field";
 import { Failure } from "@/components/states";
 import { plural } from "@/lib/format";
 
 import { LIFETIMES, USUAL_LIFETIME_S } from "./lifetimes";
-import { Links } from "./links";
 import { namesakes, pastedPeople } from "./pasted-people";
 import { PROJECT_ROLES, WHAT_ROLES_DO } from "./roles";
 
 const MOST_AT_ONCE = 100;
 
-export function InviteDialog(props: { projectId: string; user: User; onClose: () => void }) {
+interface Asked {
+  readonly people: readonly InvitedPerson[];
+  readonly role: Role;
+  readonly lifetime: number;
+}
+
+export function InviteDialog(props: {
+  projectId: string;
+  user: User;
+  /** Also called when the dialog is gone by then: nobody else can see the links again. */
+  onMade: (made: readonly Invitation[]) => void;
+  onClose: () => void;
+}) {
+  const { projectId, onMade } = props;
   const [text, setText] = useState("");
   const [role, setRole] = useState<Role>("annotator");
   const [lifetime, setLifetime] = useState<number | null>(USUAL_LIFETIME_S);
-  const [made, setMade] = useState<readonly Invitation[] | null>(null);
   const ids = [useId(), useId(), useId()] as const;
   const client = useQueryClient();
   const people = pastedPeople(text);
   const repeated = namesakes(people);
-  const inviting = useMutation({
-    mutationFn: () => invite(props.projectId, people, role, lifetime ?? USUAL_LIFETIME_S),
-    onSuccess: async ({ items }) => {
-      setMade(items);
-      await client.invalidateQueries({ queryKey: invitationsKey(props.projectId) });
+  const inviting = useSending(
+    `The links for ${plural(people.length, "person", "people")} were not made.`,
+    {
+      mutationFn: (asked: Asked) => invite(projectId, asked.people, asked.role, asked.lifetime),
+      onSuccess: ({ items }) => onMade(items),
+      onSettled: () => client.invalidateQueries({ queryKey: invitationsKey(projectId) }),
     },
-  });
-  if (made !== null)
-    return (
-      <Dialog
-        title={`${plural(made.length, "link")} to pass on`}
-        onClose={props.onClose}
-        className="wide-links"
-        footer={
-          <button type="button" className="btn primary" onClick={props.onClose}>
-            Done
-          </button>
-        }
-      >
-        <Links invitations={made} />
-      </Dialog>
-    );
+    () => undefined,
+  );
   const roles: readonly Role[] =
     props.user.role === "admin" ? [...PROJECT_ROLES, "admin"] : PROJECT_ROLES;
   const tooMany = people.length > MOST_AT_ONCE;
@@ -61,7 +60,7 @@ export function InviteDialog(props: { projectId: string; user: User; onClose: ()
           className="btn primary"
           disabled={people.length === 0 || tooMany || inviting.isPending}
         >
-          {people.length === 0 ? "Make links" : `Make ${plural(people.length, "link")}`}
+          {verbOf(people.length, inviting.isPending)}
         </button>
       }
     >
@@ -70,7 +69,7 @@ export function InviteDialog(props: { projectId: string; user: User; onClose: ()
         className="form"
         onSubmit={(event) => {
           event.preventDefault();
-          inviting.mutate();
+          inviting.mutate({ people, role, lifetime: lifetime ?? USUAL_LIFETIME_S });
         }}
       >
         <div className="field">
@@ -119,4 +118,9 @@ export function InviteDialog(props: { projectId: string; user: User; onClose: ()
       </form>
     </Dialog>
   );
+}
+
+function verbOf(people: number, isPending: boolean): string {
+  if (isPending) return "Making links…";
+  return people === 0 ? "Make links" : `Make ${plural(people, "link")}`;
 }

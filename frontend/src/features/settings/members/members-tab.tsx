@@ -5,7 +5,7 @@ import { useState } from "react";
 import { guidelinesQuery } from "@/api/guidelines";
 import { changeMember, memberPages, membersKey, removeMember, setActive } from "@/api/members";
 import { practiceQuery } from "@/api/practice";
-import type { Member, ProjectRole, User } from "@/api/types";
+import type { Invitation, Member, ProjectRole, User } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { More } from "@/components/more";
 import { keepFocus } from "@/components/focus/kept-focus";
@@ -14,15 +14,18 @@ import { Refused } from "@/components/refused";
 import { Empty, Loaded } from "@/components/states";
 import { Table } from "@/components/table";
 import { Ago } from "@/components/text/clock";
+import { plural } from "@/lib/format";
 
 import { KeysDialog } from "../keys/key-list";
 import { InvitationList } from "./invitation-list";
 import { InviteDialog } from "./invite-dialog";
+import { LinksDialog } from "./links";
 import { NewPassword, PasswordDialog, type NewSignIn } from "./password-dialog";
 import { PROJECT_ROLES } from "./roles";
 
 export function MembersTab({ projectId, user }: { projectId: string; user: User }) {
   const [isInviting, setInviting] = useState(false);
+  const [made, setMade] = useState<readonly Invitation[] | null>(null);
   const invite = (
     <button type="button" className="btn primary" onClick={() => setInviting(true)}>
       <Icon name="plus" /> Invite people
@@ -38,10 +41,25 @@ export function MembersTab({ projectId, user }: { projectId: string; user: User 
         </div>
         <MemberTable projectId={projectId} user={user} isActive />
       </section>
-      <InvitationList projectId={projectId} invite={invite} />
+      <InvitationList projectId={projectId} user={user} invite={invite} />
       <Deactivated projectId={projectId} user={user} />
-      {isInviting && (
-        <InviteDialog projectId={projectId} user={user} onClose={() => setInviting(false)} />
+      {made !== null && (
+        <LinksDialog
+          title={`${plural(made.length, "link")} to pass on`}
+          invitations={made}
+          onClose={() => setMade(null)}
+        />
+      )}
+      {isInviting && made === null && (
+        <InviteDialog
+          projectId={projectId}
+          user={user}
+          onMade={(invitations) => {
+            setMade(invitations);
+            setInviting(false);
+          }}
+          onClose={() => setInviting(false)}
+        />
       )}
     </div>
   );

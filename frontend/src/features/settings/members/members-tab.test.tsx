@@ -9,8 +9,11 @@ import type { User } from "@/api/types";
 import { MembersTab } from "./members-tab";
 
 vi.mock("@/lib/clipboard", () => ({ copyText: () => Promise.resolve(true) }));
+const told = vi.hoisted(() => [] as string[]);
+vi.mock("@/lib/unseen", () => ({ tellUnseen: ({ what }: { what: string }) => told.push(what) }));
 
 const admin = { id: "usr_me", role: "admin", memberships: [] } as unknown as User;
+const lead = { id: "usr_lead", role: "researcher", memberships: [] } as unknown as User;
 const member = (id: string, name: string, email: string | null, role = "annotator") => ({
   ...{ id, name, email, role, is_active: true, judgments: 0, guidelines_version: null },
   ...{ acknowledged_at: null, practice_attempt: null, practice_passed_at: null },
@@ -22,22 +25,33 @@ const MEMBERS = [
   member("usr_robot", "Robot", null),
 ];
 
+const DAY_MS = 86_400_000;
+const MADE_AT = Date.parse("2026-11-28T00:00:00Z");
+const invitation = (name: string, days: number, role = "annotator") => ({
+  ...{ id: `inv_${name}`, name, email: null, role, state: "open", token: `token-of-${name}` },
+  ...{ invited_by: "usr_me", invited_by_name: "Me", user_id: null },
+  created_at: new Date(MADE_AT).toISOString(),
+  expires_at: new Date(MADE_AT + days * DAY_MS).toISOString(),
+});
+
 const ground = document.createElement("div");
 let page: ReturnType<typeof createRoot>;
 let sent: { path: string; body: unknown }[];
-/** What the service says to a new password. */
+/** What the service says to what is sent. */
 let say: () => Promise<Response>;
+let invitations: object[];
 
 const ok = (body: object) => new Response(JSON.stringify(body));
 const settled = () => act(() => new Promise((resolve) => setTimeout(resolve, 5)));
 
 function answer(path: string, init?: RequestInit): Promise<Response> {
-  if (init?.method === "PATCH") {
-    sent.push({ path, body: JSON.parse(String(init.body)) as unknown });
+  if (["PATCH", "POST"].includes(init?.method ?? "")) {
+    sent.push({ path, body: JSON.parse(String(init?.body)) as unknown });
     return say();
   }
   if (path.includes("/members?")) return Promise.resolve(ok({ items: MEMBERS, next_cursor: null }));
-  if (path.includes("/invitations")) return Promise.resolve(ok({ items: [], next_cursor: null }));
+  if (path.includes("/invitations"))
+    return Promise.resolve(ok({ items: invitations, next_cursor: null }));
   return Promise.resolve(ok({ version: 0, guidelines: "", comparisons: 0 }));
 }
 
@@ -50,10 +64,11 @@ async function open(user: User): Promise<void> {
       </QueryClientProvider>,
     ),
   );
-  await vi.waitFor(async () => {
-    await settled();
-    expect(ground.textContent).toContain("Ada");
-  });
+  const isThere = () => client.isFetching() === 0 && ground.textContent.includes("Ada");
+  for (let looks = 0; looks < 100 && !isThere(); looks++) await settled();
+  // What came last is drawn.
+  await settled();
+  expect(ground.textContent).toContain("Ada");
 }
 
 beforeEach(() => {
@@ -65,7 +80,8 @@ beforeEach(() => {
   HTMLDialogElement.prototype.close = function close() {
     this.open = false;
   };
-  sent = [];
+  [sent, invitations] = [[], []];
+  told.length = 0;
   say = () => Promise.resolve(ok({}));
   document.body.append(ground);
   page = createRoot(ground);
@@ -77,7 +93,7 @@ afterEach(async () => {
 
 const buttons = () => [...ground.querySelectorAll("button")];
 const named = (name: string) =>
-  buttons().find((one) => (one.getAttribute("aria-label") ?? one.textContent) === name);
+  buttons().find((one) => (one.getAttribute("aria-label") ?? one.textContent.trim()) === name);
 async function press(name: string): Promise<void> {
   expect(named(name), name).toBeDefined();
   act(() => named(name)?.click());
@@ -85,16 +101,24 @@ async function press(name: string): Promise<void> {
 }
 const dialog = () => ground.querySelector("dialog");
 const title = () => dialog()?.querySelector("h2")?.textContent;
-const field = (label: string) => {
+const field = (label: string): HTMLInputElement | null => {
   const tied = [...ground.querySelectorAll("label")].find((one) => one.textContent === label);
   return ground.querySelector<HTMLInputElement>(`[id="${tied?.htmlFor ?? ""}"]`);
 };
 const write = (label: string, text: string) =>
   act(() => {
     const input = field(label);
-    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")?.set?.call(input, text);
-    input?.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    const kind: object = Object.getPrototypeOf(input) as object;
+    Object.getOwnPropertyDescriptor(kind, "value")?.set?.call(input, text);
+    input?.dispatchEvent(new Event("input", { bubbles: true }));
   });
+const choose = (label: string, value: string) =>
+  act(() => {
+    const select = field(label);
+    if (select !== null) select.value = value;
+    select?.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+const status = () => dialog()?.querySelector(".dialog-foot [role=status]")?.textContent;
 const escape = async () => {
   act(() => {
     dialog()?.dispatchEvent(new Event("cancel", { cancelable: true }));
@@ -120,7 +144,7 @@ it("makes a password that is shown once, until it is copied", async () => {
   expect(shown?.value).toBe(password);
 
   await escape();
-  expect(dialog()?.querySelector(".dialog-foot [role=status]")?.textContent).toMatch(/^Copy the/);
+  expect(status()).toMatch(/^Copy the/);
   await press("Copy the new password of Ada");
   await escape();
   expect(dialog()).toBeNull();
@@ -171,6 +195,98 @@ it("is for administrators alone, and not for their own password", async () => {
   expect(named("New password for Me")).toBeUndefined();
   act(() => page.unmount());
   page = createRoot(ground);
-  await open({ id: "usr_lead", role: "researcher", memberships: [] } as unknown as User);
+  await open(lead);
   expect(ground.textContent).not.toContain("New password");
+});
+
+async function inviteTwo(): Promise<void> {
+  await open(admin);
+  await press("Invite people");
+  write("Names, one per line", "Ilse\nJan");
+  await press("Make 2 links");
+}
+const LINKS = { items: [invitation("Ilse", 7), invitation("Jan", 7)] };
+
+it("keeps links that nobody can see again until all are copied, or until Done", async () => {
+  say = () => Promise.resolve(ok(LINKS));
+  await inviteTwo();
+  expect(title()).toBe("2 links to pass on");
+  await escape();
+  expect(status()).toBe("Copy the 2 links first, or choose Done: links are shown only now.");
+  await press("Copy the link for Ilse");
+  await escape();
+  expect(status()).toBe("Copy the link that you have not copied, or choose Done.");
+  await press("Copy all names and links");
+  await escape();
+  expect(dialog()).toBeNull();
+
+  await inviteTwo();
+  await press("Done");
+  expect(dialog()).toBeNull();
+});
+
+it("shows the links of a dialog that was closed before the answer came", async () => {
+  let come: (response: Response) => void = () => undefined;
+  say = () => new Promise((resolve) => (come = resolve));
+  await inviteTwo();
+  expect(named("Making links…")?.disabled).toBe(true);
+  await escape();
+  expect(dialog()).toBeNull();
+  come(ok(LINKS));
+  await settled();
+  expect(title()).toBe("2 links to pass on");
+  await press("Done");
+
+  await inviteTwo();
+  await escape();
+  come(new Response("{}", { status: 403 }));
+  await settled();
+  expect(told).toEqual(["The links for 2 people were not made."]);
+});
+
+it("renews all links at once, for as long as they were made", async () => {
+  invitations = [invitation("Ilse", 30), invitation("Jan", 30), invitation("Kim", 30)];
+  say = () => Promise.resolve(ok({ items: invitations.slice(0, 2) }));
+  await open(admin);
+  await press("Renew all 3");
+  expect(title()).toBe("Renew the links of 3 people");
+  expect(field("Each new link works once, within")?.value).toBe(String(30 * 86_400));
+  await press("Make 3 new links");
+  expect(sent).toEqual([
+    {
+      path: "/api/v1/projects/prj_1/invitations/renew",
+      body: { invitation_ids: ["inv_Ilse", "inv_Jan", "inv_Kim"], expires_in_s: 30 * 86_400 },
+    },
+  ]);
+  expect(title()).toBe("2 new links to pass on");
+  expect(named("Copy the link for Jan")).toBeDefined();
+});
+
+it("renews one link for as long as is chosen", async () => {
+  // Renewed five days after it was made, for a day.
+  invitations = [invitation("Ilse", 6)];
+  say = () => Promise.resolve(ok(invitation("Ilse", 6)));
+  await open(admin);
+  expect(named("Renew all 1")).toBeUndefined();
+  await press("Renew the link of Ilse");
+  expect(field("The new link works once, within")?.value).toBe(String(86_400));
+  choose("The new link works once, within", String(7 * 86_400));
+  await press("Make a new link");
+  expect(sent).toEqual([
+    {
+      path: "/api/v1/projects/prj_1/invitations/inv_Ilse/renew",
+      body: { expires_in_s: 7 * 86_400 },
+    },
+  ]);
+  expect(title()).toBe("1 new link to pass on");
+});
+
+it("renews no link for an administrator where a researcher renews all", async () => {
+  invitations = [invitation("Root", 7, "admin"), invitation("Ilse", 7), invitation("Jan", 1)];
+  await open(lead);
+  await press("Renew all 2");
+  // Theirs differ.
+  expect(field("Each new link works once, within")?.value).toBe(String(7 * 86_400));
+  await press("Make 2 new links");
+  expect(sent[0]?.body).toMatchObject({ invitation_ids: ["inv_Ilse", "inv_Jan"] });
 });
