@@ -18,21 +18,28 @@ vi.mock("@/lib/theme", () => ({ chooseTheme: () => undefined }));
 
 const PROJECT = "prj_1";
 const RUNS = runsQuery({ project_id: PROJECT, limit: 100 }).queryKey;
-const user = { id: "usr_1", role: "admin", memberships: [] } as unknown as User;
+const ADMIN = { id: "usr_1", role: "admin", memberships: [] } as unknown as User;
+const ANNOTATOR = {
+  ...{ id: "usr_2", role: "annotator" },
+  memberships: [{ project_id: PROJECT, role: "annotator" }],
+} as unknown as User;
 const named = (...names: string[]) => ({
   items: names.map((name) => ({ id: `run_${name}`, name, state: "running" })),
   next_cursor: null,
 });
+
+const Opened = () => <Palette user={user} onClose={() => undefined} />;
 
 const ground = document.createElement("div");
 let page: ReturnType<typeof createRoot>;
 let client: QueryClient;
 let router: ReturnType<typeof createMemoryRouter>;
 
+let user: User;
 let broughtIntoSight: (string | null | undefined)[] = [];
 
 beforeEach(() => {
-  broughtIntoSight = [];
+  [broughtIntoSight, user] = [[], ADMIN];
   Element.prototype.scrollIntoView = function into() {
     broughtIntoSight.push(this.querySelector(".clip")?.textContent);
   };
@@ -44,7 +51,7 @@ beforeEach(() => {
   client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
   router = createMemoryRouter(
     [
-      { path: "/projects/:projectId", element: <Palette user={user} onClose={() => undefined} /> },
+      { path: "/projects/:projectId", Component: Opened },
       { path: "*", element: <p>There</p> },
     ],
     { initialEntries: [`/projects/${PROJECT}`] },
@@ -126,4 +133,15 @@ it("brings the chosen entry into sight, and says outside the list that nothing m
   write("no such name");
   expect(status?.textContent).toMatch(/^No page, experiment, model, project or action matches/);
   expect(ground.querySelectorAll("[role=listbox] > *")).toHaveLength(0);
+});
+
+it.each([
+  ["everything that an administrator finds", ADMIN, /pages, runs, experiments, models, /],
+  ["no runs to an annotator, who may not know of them", ANNOTATOR, /^Search pages, projects,/],
+])("offers %s", async (_, who, offered) => {
+  user = who;
+  await open();
+  expect(field()?.placeholder).toMatch(offered);
+  const name = ground.querySelector("dialog")?.getAttribute("aria-label") ?? "";
+  expect(name.includes("runs")).toBe(who === ADMIN);
 });

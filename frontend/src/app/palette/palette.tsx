@@ -18,6 +18,7 @@ import { pagesFor } from "../nav-pages";
 import { found, neighbour, type Named } from "./search";
 
 const MOST_RUNS = 100;
+const SEARCHED_WITHOUT_RUNS = "Search pages, projects, actions";
 const NOTHING = "No page, project or action matches.";
 const NO_RUN = `No page, experiment, model, project or action matches, and none of the newest ${MOST_RUNS} runs. The Runs page lists all runs.`;
 
@@ -166,7 +167,7 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
     <dialog
       ref={ref}
       className="palette"
-      aria-label="Search pages, runs and actions"
+      aria-label={all.hasRuns ? "Search pages, runs and actions" : SEARCHED_WITHOUT_RUNS}
       onCancel={onClose}
       {...backdrop}
     >
@@ -179,7 +180,9 @@ export function Palette({ user, onClose }: { user: User; onClose: () => void }) 
           aria-controls="palette-list"
           aria-activedescendant={chosenOption ?? undefined}
           aria-label="Search"
-          placeholder="Search pages, runs, experiments, models, actions"
+          placeholder={
+            all.hasRuns ? "Search pages, runs, experiments, models, actions" : SEARCHED_WITHOUT_RUNS
+          }
           value={query}
           onChange={(event) => {
             setQuery(event.target.value);
