@@ -4,25 +4,53 @@ import { expect, it } from "vitest";
 
 import type { Facts } from "@/api/types";
 
-import { FactsTable } from "./facts-table";
+import { FactsTable, type Row } from "./facts-table";
 
 const unknown = { value: null, by_chance: null, interval: null, comparisons: 0 };
+const known = { value: 0.75, by_chance: 0.5, interval: null, comparisons: 4 };
 
-it("does not say of an annotator's judgments that there are none where a share is not known", () => {
-  const facts = {
+const facts = (more: Partial<Facts> = {}) =>
+  ({
     judgments: 40,
     agreement: { value: null, interval: null, comparisons: 0 },
     ...{ self_consistency: unknown, first_shown: unknown, longer: unknown },
     ...{ reward_accuracy: unknown, tie_rate: 1, median_active_s: null },
-  } as unknown as Facts;
-  const page = document.createElement("div");
-  page.innerHTML = renderToStaticMarkup(
-    <FactsTable label="Name" rows={[{ key: "usr_1", name: "Ann", facts }]} />,
-  );
+    ...more,
+  }) as unknown as Facts;
 
-  const cells = [...page.querySelectorAll("td.num.faint")];
-  expect(cells.map(({ textContent }) => textContent)).toEqual(["n/a", "n/a", "n/a"]);
+function drawn(...rows: Row[]): HTMLElement {
+  const page = document.createElement("div");
+  page.innerHTML = renderToStaticMarkup(<FactsTable label="Name" rows={rows} />);
+  return page;
+}
+const headings = (page: HTMLElement) =>
+  [...page.querySelectorAll("th")].map(({ textContent }) => textContent);
+
+const ann: Row = { key: "usr_1", name: "Ann", facts: facts() };
+const ben: Row = { key: "usr_2", name: "Ben", facts: facts() };
+const total: Row = { key: "", name: "Everybody", facts: facts(), isTotal: true };
+
+it("does not say of an annotator's judgments that there are none where a share is not known", () => {
+  const cells = [...drawn(ann).querySelectorAll("td.num.faint")];
+  expect(cells.map(({ textContent }) => textContent)).toEqual(["n/a", "n/a"]);
   expect(new Set(cells.map((cell) => cell.getAttribute("title")))).toEqual(
     new Set(["No judgment here can show this yet."]),
   );
+});
+
+it("has no column of repeats where nobody repeated anything, and says once how repeats arise", () => {
+  const annotators = drawn(total, ann, ben);
+  expect(headings(annotators)).not.toContain("Repeats agree");
+  expect(annotators.querySelector(".hint")?.textContent).toContain("in another order");
+  // Weeks have no total: the table of annotators above them has said it.
+  expect(drawn(ann, ben).querySelector(".hint")).toBeNull();
+});
+
+it("shows the share of repeats as soon as one annotator has one", () => {
+  const again: Row = { ...ben, facts: facts({ self_consistency: known }) };
+  const page = drawn(ann, again);
+  expect(headings(page)).toContain("Repeats agree");
+  expect(page.textContent).toContain("75");
+  expect(page.querySelector(".hint")).toBeNull();
+  expect(page.querySelectorAll("tbody tr:first-child td")).toHaveLength(headings(page).length);
 });

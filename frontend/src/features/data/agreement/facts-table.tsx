@@ -57,16 +57,28 @@ function ShareCell({ share }: { share: Facts["first_shown"] }) {
   );
 }
 
+/** Instead of a column in which nothing stands. */
+const HowRepeatsArise = () => (
+  <p className="hint">
+    Nobody has judged the same two responses in two comparisons yet, so nothing is known of how far
+    annotators agree with themselves. No annotator gets a comparison twice: to measure this, import
+    some comparisons again with their responses in another order.
+  </p>
+);
+
 export function FactsTable({ label, rows }: { label: string; rows: readonly Row[] }) {
   // Only responses that a run sampled and scored have rewards.
   const hasRewards = rows.some(({ facts }) => facts.reward_accuracy.value !== null);
-  return (
+  const hasRepeats = rows.some(({ facts }) => facts.self_consistency.value !== null);
+  // Weeks, of which there are several, have no total: the annotators above them have said it.
+  const isOfAnnotators = rows.length === 1 || rows.some(({ isTotal = false }) => isTotal);
+  const table = (
     <Table
       columns={[
         label,
         ["Judgments", "num"],
         "Agreement",
-        ["Repeats agree", "num"],
+        ...(hasRepeats ? [["Repeats agree", "num"] as const] : []),
         ["First shown is best", "num"],
         ["Longer wins", "num"],
         ...(hasRewards ? [["Reward model agrees", "num"] as const] : []),
@@ -80,7 +92,7 @@ export function FactsTable({ label, rows }: { label: string; rows: readonly Row[
           <td className="name">{name}</td>
           <td className="num">{number(facts.judgments)}</td>
           <AgreementCell agreement={facts.agreement} />
-          <ShareCell share={facts.self_consistency} />
+          {hasRepeats && <ShareCell share={facts.self_consistency} />}
           <ShareCell share={facts.first_shown} />
           <ShareCell share={facts.longer} />
           {hasRewards && <ShareCell share={facts.reward_accuracy} />}
@@ -91,5 +103,11 @@ export function FactsTable({ label, rows }: { label: string; rows: readonly Row[
         </tr>
       )}
     </Table>
+  );
+  return (
+    <>
+      {!hasRepeats && isOfAnnotators && <HowRepeatsArise />}
+      {table}
+    </>
   );
 }
