@@ -4,10 +4,12 @@ import re
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.conftest import OpenPage
+from tests.e2e.journey import new_person
 from tests.e2e.test_pages import barriers
+from tests.e2e.windows import open_window
 from tests.e2e.workshop import Workshop
 from tests.processes import wait_until
 
@@ -103,3 +105,79 @@ def test_roles_keys_links_and_who_is_deactivated(
     wait_until(lambda: bool(page.evaluate("window.hasSaidCopied")), "the button has said so")
     link = page.get_by_label("Link for Ilse", exact=True).input_value()
     assert page.evaluate("navigator.clipboard.readText()") == link
+
+
+def press_escape_twice(page: Page) -> None:
+    """At the second Escape in a row the browser asks no page whether its dialog may close."""
+    for _ in range(2):
+        page.keyboard.press("Escape")
+
+
+def test_who_has_forgotten_a_password_gets_a_new_one(
+    workshop: Workshop, open_page: OpenPage, browser: Browser, axe: str
+) -> None:
+    project = workshop.new_project("Forgotten", guidelines="")
+    kai = new_person(workshop, "Kai")
+    kai.join(workshop, project)
+    window = open_window(browser)
+    window.add_cookies([kai.cookie])
+    theirs = window.new_page()
+    theirs.goto(f"{workshop.url}/projects/{project}/mine")
+    expect(theirs.get_by_role("button", name="Sign out")).to_be_visible()
+
+    page = open_page(f"/projects/{project}/settings/members")
+    page.get_by_role("button", name="New password for Kai").click()
+    form = page.get_by_role("dialog", name="A new password for Kai")
+    password = form.get_by_label("New password").input_value()
+    assert barriers(page, axe) == []
+    form.get_by_role("button", name="Set password").click()
+    once = page.get_by_role("dialog", name="The new password of Kai")
+    expect(once.get_by_label("New password of Kai", exact=True)).to_have_value(password)
+    press_escape_twice(page)
+    expect(once.get_by_text("Copy the password first, or choose Done")).to_be_visible()
+    expect(once).to_be_visible()
+    assert barriers(page, axe) == []
+    once.get_by_role("button", name="Done").click()
+    expect(once).to_have_count(0)
+    expect(page.get_by_role("button", name="New password for Kai")).to_be_focused()
+
+    theirs.reload()
+    theirs.get_by_label("E-mail").fill(kai.email)
+    theirs.get_by_label("Password").fill(password)
+    theirs.get_by_role("button", name="Sign in").click()
+    expect(theirs.get_by_role("button", name="Sign out")).to_be_visible()
+    window.close()
+
+
+def test_links_that_were_lost_are_renewed_together(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    project = workshop.new_project("Lost links")
+    page = open_page(f"/projects/{project}/settings/members")
+    page.get_by_role("button", name="Invite people").first.click()
+    page.get_by_label("Names, one per line").fill("Lea\nMax")
+    page.get_by_label("A link works once, within").select_option("30 days")
+    page.get_by_role("button", name="Make 2 links").click()
+    made = page.get_by_role("dialog", name="2 links to pass on")
+    first = made.get_by_label("Link for Lea", exact=True).input_value()
+    press_escape_twice(page)
+    page.mouse.click(5, 5)
+    expect(made.get_by_text("Copy the 2 links first, or choose Done")).to_be_visible()
+    expect(made).to_be_visible()
+    made.get_by_role("button", name="Done").click()
+
+    page.get_by_role("button", name="Renew all 2").click()
+    form = page.get_by_role("dialog", name="Renew the links of 2 people")
+    expect(form.get_by_label("Each new link works once, within")).to_have_value(str(30 * 86_400))
+    assert barriers(page, axe) == []
+    form.get_by_role("button", name="Make 2 new links").click()
+    renewed = page.get_by_role("dialog", name="2 new links to pass on")
+    again = renewed.get_by_label("Link for Lea", exact=True).input_value()
+
+    def opened(link: str) -> int:
+        body = {"token": link.partition("#token=")[2]}
+        return workshop.client.post("/invitation", json=body).status_code
+
+    assert [opened(first), opened(again)] == [404, 200]
+    renewed.get_by_role("button", name="Done").click()
+    expect(page.get_by_role("button", name="Renew all 2")).to_be_focused()
