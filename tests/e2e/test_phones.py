@@ -33,9 +33,13 @@ def test_members_invitations_and_snapshots_are_lists_of_cards(
     workshop.demonstrations(project)
     invited = {"role": "viewer", "people": [{"name": "Ilse of the very long name"}]}
     workshop.post(f"/projects/{project}/invitations", invited)
+    # With all that an administrator may do with somebody.
+    member = {"name": "Jan", "role": "annotator", "project_ids": [project]}
+    workshop.post("/users", member)
 
-    page = open_page(f"/projects/{project}/settings/members", width=390)
+    page = open_page(f"/projects/{project}/settings/members", width=360, has_touch=True)
     expect(page.get_by_role("button", name="Renew the link of Ilse")).to_be_visible()
+    expect(page.get_by_role("button", name="New password for Jan")).to_be_visible()
     assert hidden_widths(page) == [0, 0]
     page.goto(f"/projects/{project}/data/snapshots")
     expect(page.get_by_role("link", name="Export")).to_be_visible()

@@ -70,7 +70,7 @@ export function PasswordDialog(props: {
           setting.mutate({ name: member.name, email: address, password });
         }}
       >
-        <p className="muted">
+        <p className="muted passed-on">
           {member.name} is signed out of every browser at once, and the old password stops working.
           API keys go on working.
         </p>
@@ -152,7 +152,7 @@ export function NewPassword({ made, onClose }: { made: NewSignIn; onClose: () =>
       isCopied={isCopied}
       onClose={onClose}
     >
-      <p className="muted">
+      <p className="muted passed-on">
         Send the password to {name} by a channel that only this person reads: it is shown only now.
         The person signs in as <b>{email}</b> and can then change the password on the Account page
         (the name at the top right).
