@@ -149,6 +149,22 @@ def test_what_may_not_be_sent_any_more_stays_and_can_be_downloaded(
     expect(page.get_by_text("A judgment was rejected.")).to_have_count(0)
 
 
+def test_what_a_closed_tab_left_is_sent_from_a_page_that_ranks_nothing(
+    workshop: Workshop, new_journey: NewJourney
+) -> None:
+    journey = new_journey("Elsewhere")
+    journey._offline()
+    journey._submit()
+    expect(journey.page.get_by_text("1 judgment not sent yet")).to_be_visible()
+    journey.page.close()
+    journey._come_back()
+    page = journey.context.new_page()
+    page.goto(f"{workshop.url}/projects/{journey.project}/guidelines")
+    wait_for_judgments(workshop, journey.project, 1)
+    assert journey.stored() == journey.said
+    expect(page.locator(".unsent .note")).to_have_count(0)
+
+
 def test_ten_taken_offline_survive_the_tab_and_others_get_what_is_given_back(
     workshop: Workshop, new_journey: NewJourney
 ) -> None:

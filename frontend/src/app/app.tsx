@@ -9,7 +9,7 @@ import { ProjectPages } from "./project-pages";
 import { ModelRedirect, ProjectRedirect, RewardVsKlRedirect, RunRedirect } from "./redirects";
 import { queryClient } from "./query-client";
 import { Shell } from "./shell";
-import { UnsentOf } from "./unsent-of";
+import { UnsentOf } from "./unsent/unsent-of";
 
 const loading = () => <Skeleton lines={6} />;
 
@@ -28,13 +28,7 @@ const pages = [
   },
   {
     path: "mine",
-    lazy: async () => {
-      const [{ MinePage }, { OwnUnsent }] = await Promise.all([
-        import("@/features/mine/mine-page"),
-        import("@/features/rank/outbox/own-unsent"),
-      ]);
-      return { element: <MinePage unsentOf={OwnUnsent} /> };
-    },
+    lazy: async () => ({ Component: (await import("@/features/mine/mine-page")).MinePage }),
   },
   {
     path: "data/:tab?",

@@ -21,6 +21,7 @@ import { LAST_PROJECT } from "./redirects";
 import { SignedOut } from "./signed-out";
 import { TopBar } from "./top-bar";
 import { UnseenRefusals } from "./unseen-refusals";
+import { UnsentElsewhere } from "./unsent/unsent-elsewhere";
 
 function Rail({ projectId, user }: { projectId: string | undefined; user: User }) {
   const pages = projectId === undefined ? [] : railFor(roleIn(user, projectId));
@@ -100,6 +101,7 @@ export function Shell() {
         <TopBar user={me.data} onSearch={() => setPaletteOpen(true)} />
         {isSignedOut && <SignedOut user={me.data} />}
         <UnseenRefusals key={me.data.id} />
+        <UnsentElsewhere userId={me.data.id} />
         <main id="main" tabIndex={-1}>
           <Suspense fallback={<Skeleton lines={6} />}>
             <Outlet />

@@ -8,7 +8,7 @@ import { Dialog } from "@/components/dialog";
 import { Icon } from "@/components/icons";
 import { PasswordForm } from "@/components/form/password-form";
 
-import { UnsentOf } from "./unsent-of";
+import { UnsentOf } from "./unsent/unsent-of";
 
 /** What was refused without a session is asked for again; of another person nothing stays. */
 function useReturn(before: User) {

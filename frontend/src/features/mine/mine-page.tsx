@@ -1,12 +1,11 @@
 /** What somebody has judged in a project: all of it, with its texts, to be looked up and revised. */
 import "./mine.css";
 
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useDeferredValue, useId, type ComponentType } from "react";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useDeferredValue, useId } from "react";
 import { Link, useLocation } from "react-router";
 
 import { ownJudgmentPages } from "@/api/judgments";
-import { meQuery } from "@/api/session";
 import { Icon } from "@/components/icons";
 import { More } from "@/components/more";
 import { EmptyCard, Loaded } from "@/components/states";
@@ -19,12 +18,8 @@ import { OwnJudgmentCard } from "./own-judgment-card";
 /** Others keep more in their clipboard than anybody searches for. */
 const LONGEST_SEARCH = 200;
 
-type UnsentOf = ComponentType<{ projectId: string; userId: string }>;
-
-/** `unsentOf`: what of somebody's judgments is not sent yet, or was refused, and why. */
-export function MinePage({ unsentOf: Unsent }: { unsentOf: UnsentOf }) {
+export function MinePage() {
   const projectId = useProjectId();
-  const me = useQuery(meQuery).data;
   const { search, set } = useAddress();
   const words = search.get("q")?.slice(0, LONGEST_SEARCH) ?? "";
   const asked = useDeferredValue(words.trim());
@@ -53,7 +48,6 @@ export function MinePage({ unsentOf: Unsent }: { unsentOf: UnsentOf }) {
         />
       </div>
       <Word />
-      {me !== undefined && <Unsent projectId={projectId} userId={me.id} />}
       <Loaded query={query} lines={8} isNone={({ pages }) => pages.every(isEmptyPage)}>
         {({ pages }) => {
           const judgments = pages.flatMap((page) => page.items);

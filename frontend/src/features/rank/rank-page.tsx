@@ -70,7 +70,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
   const queue = useAssignmentQueue(projectId, userId, isThere);
   const { submit, skip, reopen, reopened, told } = useSubmission({ projectId, userId }, queue);
   const offline = useOffline(queue);
-  useFlush(projectId, userId);
+  useFlush(userId);
   useNewGuidelines(projectId, queue.error);
   useEndOfSession(userId, queue.error);
 

@@ -76,7 +76,7 @@ function Revising(given: Given) {
 /** Sends a revision and then leads back to what somebody has judged, with a word of what became of it. */
 function useRevision({ projectId, userId }: Given) {
   const go = useGo();
-  useFlush(projectId, userId);
+  useFlush(userId);
   useEndOfSession(userId);
   const [isSending, setSending] = useState(false);
   const submit = (assignment: Assignment, ranking: Ranking, activeMs: number) => {
@@ -86,7 +86,7 @@ function useRevision({ projectId, userId }: Given) {
     remove(sessionStorage, REVISING);
     setSending(true);
     void outbox.flush().then(() => {
-      // What is not stored the notes of that page tell, for as long as it is so.
+      // What is not stored the notes above that page tell, for as long as it is so.
       const word = wordOfStored(key);
       const state = word === null ? null : { word: `${word}: ${wordsOf(ranking)}.` };
       return go(`/projects/${projectId}/mine`, { state });

@@ -1,10 +1,10 @@
-/** For pages that show what somebody has said: what of it is not sent yet, which is sent from here. */
+/** For the frame around pages that rank nothing: what is not sent yet, which is sent from here. */
 import { useEndOfSession } from "../submit/use-end-of-session";
 import { useFlush } from "../submit/use-flush";
-import { UnsentNotes } from "./unsent";
+import { Notes } from "./unsent";
 
-export function OwnUnsent({ projectId, userId }: { projectId: string; userId: string }) {
-  useFlush(projectId, userId);
+export function OwnUnsent({ userId }: { userId: string }) {
+  useFlush(userId);
   useEndOfSession(userId);
-  return <UnsentNotes userId={userId} />;
+  return <Notes userId={userId} />;
 }

@@ -11,6 +11,7 @@ import { plural } from "@/lib/format";
 import { outbox, useOutbox } from "./browser-outbox";
 import { Download } from "./download";
 import type { Reviewed } from "./outbox";
+import { useShownHere } from "./shown";
 import { countOf, isSkip, type Unsent } from "./unsent-item";
 import { whatAndWhen, whereRejected, whyWaiting } from "./unsent-words";
 
@@ -19,7 +20,13 @@ const IN_REVIEW: Readonly<Record<Reviewed["reason"], string>> = {
   differs: "You had already judged the comparison differently.",
 };
 
+/** On a page that ranks; the frame around it is silent for as long. */
 export function UnsentNotes({ userId }: { userId: string }) {
+  useShownHere();
+  return <Notes userId={userId} />;
+}
+
+export function Notes({ userId }: { userId: string }) {
   const { items, status, reviewed } = useOutbox(userId);
   const waiting = items.filter((item) => item.refusal === null);
   const refused = items.filter((item) => item.refusal !== null);

@@ -8,15 +8,15 @@ import { whenBack } from "@/lib/when-back";
 
 import { outbox } from "../outbox/browser-outbox";
 
-export function useFlush(projectId: string, userId: string): void {
+export function useFlush(userId: string): void {
   const client = useQueryClient();
   useEffect(() => {
-    outbox.onSent = () => {
+    outbox.onSent = ({ projectId }) => {
       void client.invalidateQueries(progressQuery(projectId));
       void client.invalidateQueries({ queryKey: ownJudgmentsKey(projectId) });
     };
     const flush = () => void outbox.flush();
     void outbox.open(userId).then(flush);
     return whenBack(flush);
-  }, [client, projectId, userId]);
+  }, [client, userId]);
 }
