@@ -169,6 +169,26 @@ def test_what_another_device_took_offline_is_ranked_here_only_by_purpose(
     shown(laptop)
 
 
+def test_a_phone_tells_until_when_it_may_be_offline_and_that_the_tab_stays_open(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Phone offline")
+    workshop.comparisons(project, 6)
+    page = open_page(f"/projects/{project}/rank", width=390, height=844)
+    shown(page)
+    page.get_by_role("button", name="Take up to ten offline").click()
+    expect(page.get_by_text("6 comparisons offline until")).to_be_visible()
+    told = page.get_by_role("alert").filter(has_text="Keep this tab open")
+    expect(told).to_be_visible()
+    page.keyboard.type("abcd")
+    page.keyboard.press("Enter")
+    expect(page.locator(".sent-word")).to_contain_text("A > B > C > D")
+    expect(page.get_by_text("5 comparisons offline until")).to_be_visible()
+    expect(told).to_be_visible()
+    told.get_by_role("button", name="Dismiss").click()
+    expect(told).to_have_count(0)
+
+
 def test_what_was_taken_back_can_be_skipped(workshop: Workshop, open_page: OpenPage) -> None:
     project = workshop.new_project("Taken back")
     workshop.comparisons(project, 2, ("yes", "no"))

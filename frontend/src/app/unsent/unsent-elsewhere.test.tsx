@@ -87,9 +87,14 @@ async function open(): Promise<ReturnType<typeof createMemoryRouter>> {
   return router;
 }
 
-/** Waits for something to be so, while React draws. */
-const until = (is: () => boolean) =>
-  act(() => vi.waitFor(() => expect(is()).toBe(true), { timeout: 20_000 }));
+/** Waits for something to be so; what has come meanwhile is drawn. */
+async function until(is: () => boolean): Promise<void> {
+  const latest = performance.now() + 20_000;
+  while (!is()) {
+    expect(performance.now()).toBeLessThan(latest);
+    await act(() => new Promise<void>((go) => setTimeout(go, 10)));
+  }
+}
 const says = (words: string) => ground.textContent.includes(words);
 const comeBack = () => act(async () => void window.dispatchEvent(new Event("focus")));
 

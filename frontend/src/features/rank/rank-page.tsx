@@ -20,7 +20,7 @@ import { useProjectId } from "@/lib/address/use-project";
 import { Comparison } from "./comparison";
 import { GuidelinesGate } from "./guidelines/gate";
 import { useAssignmentQueue } from "./leases/assignment-queue";
-import { OfflineButtons, OfflineNotes, useOffline } from "./leases/offline-button";
+import { OfflineButtons, OfflineNotes, useOffline } from "./leases/offline/buttons";
 import { useOutbox } from "./outbox/browser-outbox";
 import { UnsentNotes } from "./outbox/unsent";
 import { holdsLease, type Unsent } from "./outbox/unsent-item";

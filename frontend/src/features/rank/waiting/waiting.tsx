@@ -10,7 +10,7 @@ import { managesIn, meQuery } from "@/api/session";
 import { PendingButton } from "@/components/form/pending-button";
 import { EmptyCard, Failure, Skeleton } from "@/components/states";
 
-import { OFFLINE_HELP } from "../leases/offline-button";
+import { OFFLINE_HELP } from "../leases/offline/buttons";
 import { useOutbox } from "../outbox/browser-outbox";
 import { useWork } from "./use-work";
 import { waitedFor } from "./waited-for";

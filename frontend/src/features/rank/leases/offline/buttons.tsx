@@ -6,8 +6,9 @@ import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { useNow } from "@/components/text/clock";
 
-import { MOST_OFFLINE, type AssignmentQueue } from "./assignment-queue";
-import { endedLeases, offlineCount } from "./offline-words";
+import { MOST_OFFLINE, type AssignmentQueue } from "../assignment-queue";
+import { OfflineHelp } from "./help";
+import { endedLeases, offlineCount } from "./words";
 
 export const OFFLINE_HELP =
   "Comparisons that you take offline, at most ten, are yours for eight hours and stay in this " +
@@ -60,11 +61,7 @@ export function OfflineNotes({ queue, asked }: { queue: AssignmentQueue; asked: 
       <EndedNote queue={queue} />
       <Refused asked={asked.taking} />
       <Refused asked={asked.returning} />
-      {asked.taking.isSuccess && queue.offline.length === MOST_OFFLINE && (
-        <p className="small muted" role="alert">
-          {OFFLINE_HELP}
-        </p>
-      )}
+      <OfflineHelp queue={queue} />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { endedLeases, offlineCount } from "./offline-words";
+import { endedLeases, offlineCount } from "./words";
 
 const HOUR = 3_600_000;
 const noon = new Date(2026, 10, 26, 12).getTime();
