@@ -5,6 +5,7 @@ import { RawText } from "@/components/text/long/long-text";
 import { ordinal } from "@/lib/format";
 import { useHasSingleLetters } from "@/lib/shortcuts/single-letter";
 
+import { useSendsAtOnce } from "./criteria/at-once";
 import { wordsOfChoice } from "./criteria/choice";
 import type { DragHandlers } from "./drag";
 import { useWithKey } from "./keys/labels";
@@ -32,7 +33,7 @@ export function Card(props: CardProps) {
   const letter = letterOf(card);
   const tier = tierOf(ranking, card);
   const isTied = (ranking.tiers[tier]?.length ?? 0) > 1;
-  const choice = wordsOfChoice(ranking, card);
+  const choice = wordsOfChoice(ranking, card, useSendsAtOnce());
   const classes = ["card resp", tier === 0 && "first", props.isFocused && "focus"];
   return (
     <article

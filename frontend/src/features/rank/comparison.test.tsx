@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Assignment } from "@/api/types";
 import { turnSingleLetters } from "@/lib/shortcuts/single-letter";
 
-import { Comparison } from "./comparison";
+import { Comparison, type ComparisonProps } from "./comparison";
 import { wordsOf } from "./ranking/ranking";
 import { lastSaid } from "./keys/twice";
 
@@ -53,7 +53,7 @@ beforeEach(() => {
 });
 afterEach(() => act(() => page.unmount()));
 
-function show(shown: Assignment): void {
+function show(shown: Assignment, more: Partial<ComparisonProps> = {}): void {
   const client = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
   act(() =>
     page.render(
@@ -61,11 +61,13 @@ function show(shown: Assignment): void {
         <QueryClientProvider client={client}>
           <Comparison
             key={shown.id}
+            page="rank"
             projectId="prj_1"
             assignment={shown}
             onReopen={() => (reopened += 1)}
             onSubmit={(_, ranking) => sent.push(wordsOf(ranking))}
             onSkip={(_, reason) => skipped.push(reason)}
+            {...more}
           />
         </QueryClientProvider>
       </StrictMode>,
@@ -100,6 +102,38 @@ it("leads on through criteria whose keys come at once", () => {
   show(assignment(2, "helpful", "harmless"));
   inOneTask("a", "b");
   expect(sent).toEqual(["helpful: A > B; harmless: B > A"]);
+});
+
+it.each(["revise", "practice"] as const)(
+  "sends by Enter alone what cannot be taken back: %s",
+  (on) => {
+    show(assignment(2), { page: on, onReopen: null, onSkip: null });
+    const names = [ground.querySelector("#card-A .letter"), chip("A")].map((one) =>
+      one?.getAttribute("aria-label"),
+    );
+    expect(names).toEqual(["A is better", "A is better"]);
+    press("Submit");
+    expect(heard()).toBe("Choose the better response or the tie.");
+    inOneTask("a");
+    expect(heard()).toBe("B is 2nd. All are ranked: submit (Enter).");
+    expect(sent).toEqual([]);
+    inOneTask("b", "b", "Enter");
+    expect(sent).toEqual(["B > A"]);
+  },
+);
+
+it("takes back one key on Revise, though it was pressed twice", () => {
+  show(assignment(2), { page: "revise", onReopen: null, onSkip: null });
+  inOneTask("a", "b", "b", "z", "Enter");
+  expect(sent).toEqual(["A > B"]);
+});
+
+it("leads by one key through the criteria of a revision, and not out of it", () => {
+  show(assignment(2, "helpful", "harmless"), { page: "revise", onReopen: null, onSkip: null });
+  inOneTask("a", "b");
+  expect(sent).toEqual([]);
+  inOneTask("=", "Enter");
+  expect(sent).toEqual(["helpful: A > B; harmless: A = B"]);
 });
 
 it("judges one comparison by a double click, not the one that comes next", () => {

@@ -9,6 +9,7 @@ import { useKeys } from "@/lib/shortcuts/use-keys";
 import { useNewest } from "@/lib/use-newest";
 
 import { useActiveTime } from "./active-time";
+import { SendsAtOnce } from "./criteria/at-once";
 import { nextStep, wayBack } from "./criteria/steps";
 import { DiffDialog, GuidelinesDialog, NoteDialog, SkipDialog } from "./dialogs";
 import { useDrag } from "./drag";
@@ -28,6 +29,7 @@ import {
   decided,
   letterOf,
   whatIsMissing,
+  wordsOf,
   type Move,
   type Ranking,
 } from "./ranking/ranking";
@@ -39,6 +41,8 @@ type Window = "skip" | "note" | "diff" | "guidelines" | "help" | "more" | null;
 const NEAREST: ScrollIntoViewOptions = { block: "nearest", inline: "nearest" };
 
 export interface ComparisonProps {
+  /** What is sent from the others cannot be taken back. */
+  readonly page: "rank" | "revise" | "practice";
   readonly projectId: string;
   readonly assignment: Assignment;
   readonly onReopen: (() => void) | null;
@@ -69,6 +73,7 @@ function focusUnlessElsewhere(area: HTMLElement | null): void {
 export function Comparison(props: ComparisonProps) {
   const { assignment } = props;
   const { prompt, responses } = assignment.comparison;
+  const sendsAtOnce = props.page === "rank";
   const { ranking, newest, canUndo, announced, make, say, undo } = useRanking(assignment);
   const activeMs = useActiveTime(assignment.id);
   const [open, newestOpen, setOpen] = useNewest<Window>(() => null);
@@ -92,7 +97,7 @@ export function Comparison(props: ComparisonProps) {
   const send = (final: Ranking) => props.onSubmit(assignment, final, activeMs());
   // What follows answers events: it goes by what the last event made of all this, drawn or not.
   const submit = () => {
-    const missing = whatIsMissing(newest());
+    const missing = whatIsMissing(newest(), sendsAtOnce);
     if (missing !== null) return say(missing);
     const step = nextStep(newest());
     if (step === null) send(completed(newest()));
@@ -103,9 +108,14 @@ export function Comparison(props: ComparisonProps) {
     if (lastSaid.isTwice(action, assignment.id, now)) return;
     const final = decided(newest(), action);
     if (final === null) return make(action);
+    const step = nextStep(final);
+    if (step === null && !sendsAtOnce) {
+      // The second click of two says nothing that Undo would have to take back.
+      if (wordsOf(final) !== wordsOf(newest())) make(action);
+      return;
+    }
     lastSaid.say(action, assignment.id, now);
     // Of two responses one key says all: on it goes, as by Enter.
-    const step = nextStep(final);
     if (step === null) send(final);
     else make({ kind: "answer", by: action, step });
   };
@@ -187,7 +197,7 @@ export function Comparison(props: ComparisonProps) {
   const contents = responses.map((response) => response.content);
   const [first = 0, second = 1] = completed(ranking).tiers.flat();
   return (
-    <>
+    <SendsAtOnce value={sendsAtOnce}>
       <div className="sr-only" aria-live="assertive">
         {/* A new node each time: the same words twice are heard twice. */}
         <span key={announced.nth}>{announced.text}</span>
@@ -269,6 +279,6 @@ export function Comparison(props: ComparisonProps) {
         <GuidelinesDialog projectId={props.projectId} onClose={() => setOpen(null)} />
       )}
       {open === "help" && <RankKeys onClose={() => setOpen(null)} />}
-    </>
+    </SendsAtOnce>
   );
 }

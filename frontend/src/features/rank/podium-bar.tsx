@@ -7,6 +7,7 @@ import { isNowhere } from "@/components/focus/is-nowhere";
 import { Icon, type IconName } from "@/components/icons";
 import { useHasSingleLetters } from "@/lib/shortcuts/single-letter";
 
+import { useSendsAtOnce } from "./criteria/at-once";
 import { wordsOfChoice, wordsOfCommand } from "./criteria/choice";
 import { CriterionSteps } from "./criteria/criterion-steps";
 import { nextStep } from "./criteria/steps";
@@ -40,7 +41,7 @@ function Chip(props: ChipsProps & { card: number; place: number }) {
   const { card, place, ranking } = props;
   const letter = letterOf(card);
   const isSelected = place >= 0 && ranking.order.at(-1) === card;
-  const choice = wordsOfChoice(ranking, card);
+  const choice = wordsOfChoice(ranking, card, useSendsAtOnce());
   const classes = ["chip", place === 0 && "a", isSelected && "last"];
   return (
     <button
@@ -171,6 +172,7 @@ const ADJUSTMENTS: readonly { name: string; action: Action; icon: IconName }[] =
  */
 function Adjustments({ ranking, onCommand }: Pick<PodiumBarProps, "ranking" | "onCommand">) {
   const withKey = useWithKey();
+  const sendsAtOnce = useSendsAtOnce();
   const last = ranking.order.at(-1);
   const selected = last === undefined ? "" : ` ${letterOf(last)}`;
   // Of two responses one tie is the whole ranking.
@@ -179,7 +181,8 @@ function Adjustments({ ranking, onCommand }: Pick<PodiumBarProps, "ranking" | "o
   return (
     <div className="adjust" role="group" aria-label="The selected response">
       {ADJUSTMENTS.map(({ name, action, icon }) => {
-        const words = wordsOfCommand(name, ranking, COMMANDS[action]) ?? `${name}${selected}`;
+        const words =
+          wordsOfCommand(name, ranking, COMMANDS[action], sendsAtOnce) ?? `${name}${selected}`;
         return (
           <button
             type="button"
@@ -241,7 +244,8 @@ function useKeptFocus(bar: RefObject<HTMLDivElement | null>): void {
 export function PodiumBar(props: PodiumBarProps) {
   const { ranking, isOn, onCommand } = props;
   const withKey = useWithKey();
-  const missing = whatIsMissing(ranking);
+  const sendsAtOnce = useSendsAtOnce();
+  const missing = whatIsMissing(ranking, sendsAtOnce);
   const missingId = useId();
   const isLast = nextStep(ranking) === null;
   const bar = useRef<HTMLDivElement>(null);
@@ -257,7 +261,7 @@ export function PodiumBar(props: PodiumBarProps) {
             type="button"
             key={label}
             className="btn ghost no-order"
-            title={wordsOfCommand(label, ranking, COMMANDS[action]) ?? undefined}
+            title={wordsOfCommand(label, ranking, COMMANDS[action], sendsAtOnce) ?? undefined}
             aria-pressed={isOn(COMMANDS[action])}
             onClick={() => onCommand(COMMANDS[action])}
           >

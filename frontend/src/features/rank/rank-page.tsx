@@ -115,6 +115,7 @@ function ProjectRanking({ projectId, user }: { projectId: string; user: User }) 
       )}
       {queue.current !== undefined && (
         <Comparison
+          page="rank"
           key={queue.current.id}
           projectId={projectId}
           assignment={queue.current}

@@ -174,6 +174,7 @@ function Revision(props: {
   });
   return (
     <Comparison
+      page="revise"
       projectId={projectId}
       assignment={assignment}
       onReopen={null}

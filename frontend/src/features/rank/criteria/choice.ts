@@ -3,21 +3,36 @@ import type { Command } from "../keys/keys";
 import { decided, letterOf, tierOf, type Move, type Ranking } from "../ranking/ranking";
 import { nextStep } from "./steps";
 
-/** Where a move leads if it says all of two responses: "Tie: submit"; null if more is to come. */
-export function wordsOfDecision(words: string, ranking: Ranking, move: Move): string | null {
+/**
+ * Where a move leads if it says all of two responses: "Tie: submit", or "Tie" where Enter sends; null
+ * if more is to come.
+ */
+export function wordsOfDecision(
+  words: string,
+  ranking: Ranking,
+  move: Move,
+  sendsAtOnce = true,
+): string | null {
   const final = decided(ranking, move);
   if (final === null) return null;
-  return `${words}: ${nextStep(final) === null ? "submit" : "next criterion"}`;
+  if (nextStep(final) !== null) return `${words}: next criterion`;
+  return sendsAtOnce ? `${words}: submit` : words;
 }
 
 /** The same of a command, which may be no move. */
-export const wordsOfCommand = (words: string, ranking: Ranking, command: Command): string | null =>
-  command.kind === "move" ? wordsOfDecision(words, ranking, command.move) : null;
+export const wordsOfCommand = (
+  words: string,
+  ranking: Ranking,
+  command: Command,
+  sendsAtOnce = true,
+): string | null =>
+  command.kind === "move" ? wordsOfDecision(words, ranking, command.move, sendsAtOnce) : null;
 
 /** What the button with a response's letter does. */
-export function wordsOfChoice(ranking: Ranking, card: number): string {
+export function wordsOfChoice(ranking: Ranking, card: number, sendsAtOnce = true): string {
   const letter = letterOf(card);
-  const decision = wordsOfDecision(`${letter} is better`, ranking, { kind: "letter", card });
+  const move = { kind: "letter", card } as const;
+  const decision = wordsOfDecision(`${letter} is better`, ranking, move, sendsAtOnce);
   if (decision !== null) return decision;
   const last = ranking.order.at(-1);
   if (ranking.isTying && last !== undefined)

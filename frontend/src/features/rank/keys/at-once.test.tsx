@@ -58,6 +58,7 @@ function Page({ shown }: { shown: Assignment }) {
   return (
     <div ref={() => void (isTouched = touched)}>
       <Comparison
+        page="rank"
         projectId="prj_1"
         assignment={shown}
         onReopen={null}

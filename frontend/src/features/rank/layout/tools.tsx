@@ -4,6 +4,7 @@ import "./tools.css";
 import { Dialog } from "@/components/dialog";
 import { Icon, type IconName } from "@/components/icons";
 
+import { useSendsAtOnce } from "../criteria/at-once";
 import { wordsOfCommand } from "../criteria/choice";
 import { Hint } from "../keys/hint";
 import { useWithKey } from "../keys/labels";
@@ -71,6 +72,7 @@ export interface SheetProps extends ToolsProps {
 
 export function Sheet(props: SheetProps) {
   const { ranking, isOn, onCommand, onClose } = props;
+  const sendsAtOnce = useSendsAtOnce();
   return (
     <Dialog title="More" className="sheet" onClose={onClose}>
       {[...verdicts(props.canSkip), ...TOOLS].map(({ label, action, icon }) => (
@@ -86,7 +88,9 @@ export function Sheet(props: SheetProps) {
           }}
         >
           <Icon name={icon} />
-          <span className="grow">{wordsOfCommand(label, ranking, COMMANDS[action]) ?? label}</span>
+          <span className="grow">
+            {wordsOfCommand(label, ranking, COMMANDS[action], sendsAtOnce) ?? label}
+          </span>
           <Hint action={action} />
         </button>
       ))}

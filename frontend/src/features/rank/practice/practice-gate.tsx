@@ -106,6 +106,7 @@ function Task(props: {
       </div>
       <Refused asked={{ ...answering, mutate: answer }} />
       <Comparison
+        page="practice"
         projectId={projectId}
         assignment={assignment}
         onReopen={null}

@@ -126,20 +126,20 @@ const placed = (ranking: Ranking, tiers: number[][]): Ranking =>
 /** What is left of a ranking when its last key is taken back: what was said before and beside it. */
 export const undecided = (ranking: Ranking): Ranking => ({ ...ranking, ...NO_ANSWER });
 
-/** Why the ranking cannot be sent as it stands, or null if it can. */
-export function whatIsMissing(ranking: Ranking): string | null {
+/** Why the ranking cannot be sent as it stands, or null if it can; `sendsAtOnce`: of two responses one key sends. */
+export function whatIsMissing(ranking: Ranking, sendsAtOnce = true): string | null {
   if (ranking.verdict === "all_bad") return null;
   if (ranking.verdict === "cannot_judge")
     return ranking.reasons.length > 0 ? null : "Choose why the comparison cannot be judged.";
   const placed = completed(ranking).tiers.flat().length;
-  if (placed === 0) return whatToRank(ranking);
+  if (placed === 0) return whatToRank(ranking, sendsAtOnce);
   return placed === 1 ? "Rank at least two responses." : null;
 }
 
-function whatToRank({ count, criteria }: Ranking): string {
+function whatToRank({ count, criteria }: Ranking, sendsAtOnce: boolean): string {
   if (count > 2) return "Rank the responses from best to worst.";
   const choose = "Choose the better response or the tie";
-  return criteria.length > 1 ? `${choose}.` : `${choose}: that submits.`;
+  return criteria.length > 1 || !sendsAtOnce ? `${choose}.` : `${choose}: that submits.`;
 }
 
 export const move = (ranking: Ranking, action: Move): Ranking =>
