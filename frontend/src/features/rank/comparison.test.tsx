@@ -312,6 +312,34 @@ it.each([
   expect(titles()).toContain(title);
 });
 
+const listed = () =>
+  [...ground.querySelectorAll("dl.keys dd")].map(({ textContent }) => textContent);
+
+it.each([
+  ["rank", true, true],
+  ["revise", false, false],
+  ["practice", false, false],
+] as const)("lists the keys that do something: %s", (on, canSkip, canReopen) => {
+  const more = on === "rank" ? {} : { onReopen: null, onSkip: null };
+  show(assignment(2), { page: on, ...more });
+  inOneTask("?");
+  expect(listed()).toContain("add a note");
+  expect(listed().includes("skip, with a reason")).toBe(canSkip);
+  expect(listed().some((words) => words.includes("reopen the last comparison"))).toBe(canReopen);
+  expect(listed().some((words) => words.includes("submits at once"))).toBe(canReopen);
+  expect(listed().includes("undo")).toBe(!canReopen);
+});
+
+it.each([
+  ["rank", "A judgment that was sent cannot be skipped."],
+  ["revise", "A judgment that was sent cannot be skipped."],
+  ["practice", "Practice cannot be skipped."],
+] as const)("says why nothing is skipped: %s", (on, words) => {
+  show(assignment(3), { page: on, onSkip: null });
+  inOneTask("s");
+  expect(heard()).toBe(words);
+});
+
 const inSheet = (action: string) =>
   ground.querySelector(`.sheet [data-action="${action}"] .grow`)?.textContent;
 

@@ -36,6 +36,12 @@ import {
 import { lastSaid } from "./keys/twice";
 import { useRanking } from "./use-ranking";
 
+const NO_SKIP: Readonly<Record<ComparisonProps["page"], string>> = {
+  rank: "A judgment that was sent cannot be skipped.",
+  revise: "A judgment that was sent cannot be skipped.",
+  practice: "Practice cannot be skipped.",
+};
+
 type Window = "skip" | "note" | "diff" | "guidelines" | "help" | "more" | null;
 
 const NEAREST: ScrollIntoViewOptions = { block: "nearest", inline: "nearest" };
@@ -161,7 +167,7 @@ export function Comparison(props: ComparisonProps) {
       case "prompt":
         return toggle("isPromptOpen");
       case "skip":
-        return props.onSkip === null ? undefined : setOpen("skip");
+        return props.onSkip === null ? say(NO_SKIP[props.page]) : setOpen("skip");
       default:
         return setOpen(command.kind);
     }
@@ -278,7 +284,13 @@ export function Comparison(props: ComparisonProps) {
       {open === "guidelines" && (
         <GuidelinesDialog projectId={props.projectId} onClose={() => setOpen(null)} />
       )}
-      {open === "help" && <RankKeys onClose={() => setOpen(null)} />}
+      {open === "help" && (
+        <RankKeys
+          canSkip={props.onSkip !== null}
+          canReopen={props.page === "rank"}
+          onClose={() => setOpen(null)}
+        />
+      )}
     </SendsAtOnce>
   );
 }

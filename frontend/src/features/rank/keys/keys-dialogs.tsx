@@ -22,26 +22,34 @@ import { keepKeymap, useKeymap } from "./keymap-store";
 
 const NOT_KEPT = "This browser cannot keep your keys: they last until you close this tab.";
 
-const ONE_KEY =
+/** What can be done with the comparison on screen; its keys are listed, and no others. */
+interface Here {
+  readonly canSkip: boolean;
+  /** Whether what was sent can be reopened or taken back: else Enter sends. */
+  readonly canReopen: boolean;
+}
+
+const ONE_KEY_SENDS =
   "with two responses: submits at once, or goes on to the next criterion; " +
-  "on Rank, a judgment that you undo within 3 seconds is not sent";
+  "a judgment that you undo within 3 seconds is not sent";
+const ONE_KEY_PLACES = "with two responses: ranks both, or goes on to the next criterion";
 
 /** What each key does; the selected response is the one ranked or chosen last. */
-function helpOf(keymap: Keymap): KeyHelp {
+function helpOf(keymap: Keymap, { canSkip, canReopen }: Here): KeyHelp {
   const key = (...actions: Action[]) => actions.map((one) => labelOfKey(keymap[one])).join(" ");
   const one = (action: Action) => [key(action), MEANINGS[action]] as const;
   return [
     ["A … I", "rank this response next and select it; if it is ranked, only select it"],
     one("tie"),
-    [`A B ${key("tie", "all_bad")}`, ONE_KEY],
+    [`A B ${key("tie", "all_bad")}`, canReopen ? ONE_KEY_SENDS : ONE_KEY_PLACES],
     ["1 … 9", "move the selected response to this rank (a tie if the rank is taken)"],
     [key("up", "down"), "move the selected response; a tied response first leaves its tie"],
     one("take_back"),
     one("submit"),
-    one("undo"),
+    canReopen ? one("undo") : [key("undo"), "undo"],
     one("all_bad"),
     one("cannot_judge"),
-    one("skip"),
+    ...(canSkip ? [one("skip")] : []),
     ["Shift A … I", "flag this response for readers of the judgment"],
     one("note"),
     one("diff"),
@@ -59,13 +67,13 @@ function helpOf(keymap: Keymap): KeyHelp {
   ];
 }
 
-export function RankKeys({ onClose }: { onClose: () => void }) {
+export function RankKeys({ onClose, ...here }: Here & { onClose: () => void }) {
   const keymap = useKeymap();
   const [isChanging, setChanging] = useState(false);
   if (isChanging) return <ChangeKeys onClose={onClose} />;
   return (
     <ShortcutsDialog
-      keys={helpOf(keymap)}
+      keys={helpOf(keymap, here)}
       onClose={onClose}
       footer={
         <button type="button" className="btn" onClick={() => setChanging(true)}>
