@@ -338,6 +338,41 @@ def test_the_way_in_leads_through_practice_which_is_tried_until_it_is_passed(
     context.close()
 
 
+def test_of_two_responses_the_dialog_asks_what_is_expected_and_practice_waits_for_enter(
+    workshop: Workshop, open_page: OpenPage, browser: Browser
+) -> None:
+    project = workshop.new_project("Practice of two", guidelines="")
+    workshop.comparisons(project, 3, ("yes", "no"))
+    lead = open_page(f"/projects/{project}/rank")
+    worse, better = best_first(lead)
+    lead.get_by_role("button", name="Use for practice").click()
+    dialog = lead.get_by_role("dialog")
+    use = dialog.get_by_role("button", name="Use for practice")
+    expect(use).to_be_disabled()
+    dialog.get_by_role("button", name="B is better").click()
+    use.click()
+    expect(dialog).to_have_count(0)
+    assert judgments(workshop, project) == []
+
+    body = {"people": [{"name": "Gil"}], "role": "annotator"}
+    (made,) = workshop.post(f"/projects/{project}/invitations", body)["items"]
+    context = open_window(browser, base_url=workshop.url)
+    page = context.new_page()
+    come_in(page, f"/invitation#token={made['token']}", "gil@example.org")
+    page.get_by_role("button", name="Start practising").click()
+    letters = dict(zip(best_first(page), "ab", strict=True))
+    # A slip, which is mended before it counts.
+    page.keyboard.press(letters[worse])
+    expect(
+        page.get_by_label(f"Response {letters[worse].upper()}").get_by_text("1st")
+    ).to_be_visible()
+    page.keyboard.press(letters[better])
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="As expected", exact=True)).to_be_visible()
+    expect(page.get_by_text("You have passed.")).to_be_visible()
+    context.close()
+
+
 def test_who_is_deactivated_is_told_so_and_keeps_what_was_not_sent(
     workshop: Workshop, browser: Browser
 ) -> None:

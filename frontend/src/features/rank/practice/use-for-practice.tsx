@@ -12,6 +12,7 @@ import { Failure } from "@/components/states";
 import { isComplete } from "../criteria/steps";
 import { draftOf, dropDraft } from "../leases/drafts";
 import { atStep, completed, judgmentOf, type Ranking } from "../ranking/ranking";
+import { ExpectedOfTwo } from "./expected-of-two";
 import { orderOf } from "./orders";
 
 export function UseForPractice(props: {
@@ -32,7 +33,12 @@ export function UseForPractice(props: {
         <span className="short">Practice</span>
       </button>
       {expected !== null && (
-        <PracticeDialog {...props} expected={expected} onClose={() => setExpected(null)} />
+        <PracticeDialog
+          {...props}
+          expected={expected}
+          onExpect={setExpected}
+          onClose={() => setExpected(null)}
+        />
       )}
     </>
   );
@@ -52,6 +58,7 @@ function PracticeDialog(props: {
   projectId: string;
   assignment: Assignment;
   expected: Ranking;
+  onExpect: (expected: Ranking) => void;
   onUsed: (assignmentId: string) => void;
   onClose: () => void;
 }) {
@@ -78,6 +85,8 @@ function PracticeDialog(props: {
     props.onClose,
   );
   const isReady = ordersPairs(expected);
+  // Of two responses one key on the page would submit: the dialog asks.
+  const isOfTwo = expected.count === 2;
   return (
     <Dialog
       title="Use this comparison for practice"
@@ -93,27 +102,31 @@ function PracticeDialog(props: {
         </button>
       }
     >
-      {isReady ? (
+      {isReady || isOfTwo ? (
         <div className="stack">
           <p className="muted">
             Annotators rank it before their first comparison, and then see your ranking and your
             explanation. It is no longer given out to be judged; its judgments are kept.
           </p>
-          <dl className="practice-orders">
-            {stepsOf(expected).map((ranking, step) => (
-              <Fragment key={step}>
-                <dt className="muted">{expected.criteria[step]?.name ?? "Expected"}</dt>
-                <dd className="mono">{orderOf(ranking.tiers)}</dd>
-              </Fragment>
-            ))}
-          </dl>
+          {isOfTwo ? (
+            <ExpectedOfTwo expected={expected} onExpect={props.onExpect} />
+          ) : (
+            <dl className="practice-orders">
+              {stepsOf(expected).map((ranking, step) => (
+                <Fragment key={step}>
+                  <dt className="muted">{expected.criteria[step]?.name ?? "Expected"}</dt>
+                  <dd className="mono">{orderOf(ranking.tiers)}</dd>
+                </Fragment>
+              ))}
+            </dl>
+          )}
           <ExplanationField value={explanation} onChange={setExplanation} />
           {saving.error !== null && <Failure error={saving.error} />}
         </div>
       ) : (
         <p>
-          Rank the comparison first: your ranking becomes the expected one, under each criterion if
-          there are several. Rank at least two responses.
+          Rank the comparison first, without submitting it: your ranking becomes the expected one,
+          under each criterion if there are several. Rank at least two responses.
         </p>
       )}
     </Dialog>

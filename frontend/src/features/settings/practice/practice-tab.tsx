@@ -102,7 +102,8 @@ function Comparisons({ projectId }: { projectId: string }) {
                 </Link>
               }
             >
-              Rank a comparison as you expect it, then choose Use for practice above it.
+              Rank a comparison as you expect it, but do not submit it; then choose Use for practice
+              above it. For two responses the dialog asks what you expect.
             </Empty>
           ) : (
             <ul className="practice-list">
