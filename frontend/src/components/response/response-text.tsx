@@ -1,15 +1,20 @@
-/** A response as people read it: its reasoning folded, its answer rendered; an empty one says so. */
+/** A response as people read it: its reasoning folded, its answer rendered; an empty one says so. Or as it was written. */
 import "./response-text.css";
 
 import { memo } from "react";
 
-import { AsWritten } from "@/components/text/long/long-text";
+import { AsWritten, RawText } from "@/components/text/long/long-text";
 import { Markdown } from "@/components/text/markdown";
 import { plural } from "@/lib/format";
 
 import { splitThinking } from "./thinking";
 
-export const ResponseText = memo(function ResponseText({ content }: { content: string }) {
+export const ResponseText = memo(function ResponseText(props: {
+  content: string;
+  isRaw?: boolean;
+}) {
+  const { content, isRaw = false } = props;
+  if (isRaw) return <RawText text={content} />;
   const { thinking, answer } = splitThinking(content);
   return (
     <>

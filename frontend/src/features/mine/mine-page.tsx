@@ -2,7 +2,7 @@
 import "./mine.css";
 
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useDeferredValue, useId } from "react";
+import { useDeferredValue, useId, useState } from "react";
 import { Link, useLocation } from "react-router";
 
 import { ownJudgmentPages } from "@/api/judgments";
@@ -12,8 +12,9 @@ import { EmptyCard, Loaded } from "@/components/states";
 import { useAddress } from "@/lib/address/use-address";
 import { useProjectId } from "@/lib/address/use-project";
 import { PageTitle } from "@/components/page-title";
+import { useKeys } from "@/lib/shortcuts/use-keys";
 
-import { OwnJudgmentCard } from "./own-judgment-card";
+import { OwnJudgmentCard, RAW_KEY } from "./own-judgment-card";
 
 /** Others keep more in their clipboard than anybody searches for. */
 const LONGEST_SEARCH = 200;
@@ -28,6 +29,7 @@ export function MinePage() {
     placeholderData: keepPreviousData,
   });
   const id = useId();
+  const { isRaw, toggleRaw } = useRaw();
   return (
     <div className="page mine">
       <div className="page-head">
@@ -56,7 +58,12 @@ export function MinePage() {
             <ol className="mine-list" aria-busy={query.isPlaceholderData}>
               {judgments.map((judgment) => (
                 <li key={judgment.id}>
-                  <OwnJudgmentCard projectId={projectId} judgment={judgment} />
+                  <OwnJudgmentCard
+                    projectId={projectId}
+                    judgment={judgment}
+                    isRaw={isRaw}
+                    onRaw={toggleRaw}
+                  />
                 </li>
               ))}
             </ol>
@@ -66,6 +73,18 @@ export function MinePage() {
       <More query={query} />
     </div>
   );
+}
+
+/** The texts of all judgments as they were written, by a button or its key. */
+function useRaw() {
+  const [isRaw, setRaw] = useState(false);
+  const toggleRaw = () => setRaw((now) => !now);
+  useKeys(({ key, repeat, ctrlKey, metaKey, altKey }) => {
+    if (key.toLowerCase() !== RAW_KEY || ctrlKey || metaKey || altKey) return false;
+    if (!repeat) toggleRaw();
+    return true;
+  });
+  return { isRaw, toggleRaw };
 }
 
 const isTold = (state: unknown): state is { readonly word: string } =>

@@ -3,24 +3,35 @@ import { useState } from "react";
 import { Link } from "react-router";
 
 import type { OwnJudgment } from "@/api/types";
+import { RawButton } from "@/components/response/raw-button";
 import { ResponseText } from "@/components/response/response-text";
 import { Ago } from "@/components/text/clock";
 import { Conversation, firstWords } from "@/components/text/conversation";
 import { PlainText } from "@/components/text/plain-text";
 import { ordinal, plural } from "@/lib/format";
 import { inLetters, inWords, letterOf, type Lettered } from "@/lib/letters";
+import { useHasSingleLetters } from "@/lib/shortcuts/single-letter";
 
 const REVIEW: Readonly<Record<NonNullable<OwnJudgment["review_reason"]>, string>> = {
   late: "It came when others had taken the comparison, so it does not count.",
   differs: "You had judged this comparison differently before. That judgment counts, not this one.",
 };
 
+/** Shows the texts as they were written. */
+export const RAW_KEY = "r";
+
 type Said = OwnJudgment["earlier"][number];
 /** A ranking of the whole, or under one criterion. */
 type OneRanking = Pick<Said, "tiers" | "unranked" | "verdict" | "reasons"> & { criterion?: string };
 
-export function OwnJudgmentCard(props: { projectId: string; judgment: OwnJudgment }) {
-  const { projectId, judgment } = props;
+export function OwnJudgmentCard(props: {
+  projectId: string;
+  judgment: OwnJudgment;
+  isRaw: boolean;
+  onRaw: () => void;
+}) {
+  const { projectId, judgment, isRaw } = props;
+  const hasKey = useHasSingleLetters();
   const { comparison, review_reason: review } = judgment;
   const [isOpen, setOpen] = useState(false);
   const letters = lettersOf(judgment);
@@ -52,7 +63,7 @@ export function OwnJudgmentCard(props: { projectId: string; judgment: OwnJudgmen
       </p>
       {judgment.comment !== "" && <Note text={judgment.comment} />}
       {isOpen ? (
-        <Texts judgment={judgment} letters={letters} />
+        <Texts judgment={judgment} letters={letters} isRaw={isRaw} />
       ) : (
         <p className="mine-preview" dir="auto">
           <PlainText text={firstWords(comparison.prompt.messages)} />
@@ -69,6 +80,11 @@ export function OwnJudgmentCard(props: { projectId: string; judgment: OwnJudgmen
             ? "Hide the texts"
             : `Show the prompt and ${plural(comparison.responses.length, "response")}`}
         </button>
+        {isOpen && (
+          <RawButton isRaw={isRaw} onToggle={props.onRaw}>
+            {hasKey && <kbd>{RAW_KEY.toUpperCase()}</kbd>}
+          </RawButton>
+        )}
       </footer>
       {judgment.earlier.length > 0 && <Earlier said={judgment.earlier} letters={letters} />}
     </article>
@@ -110,7 +126,12 @@ function Note({ text }: { text: string }) {
   );
 }
 
-function Texts(props: { judgment: OwnJudgment; letters: ReadonlyMap<string, string> }) {
+function Texts(props: {
+  judgment: OwnJudgment;
+  letters: ReadonlyMap<string, string>;
+  isRaw: boolean;
+}) {
+  const { isRaw } = props;
   const { comparison } = props.judgment;
   const rankOf = (id: string) =>
     answersOf(props.judgment)
@@ -124,7 +145,7 @@ function Texts(props: { judgment: OwnJudgment; letters: ReadonlyMap<string, stri
     <div className="mine-texts">
       <section aria-label="Prompt">
         <b className="small muted">Prompt</b>
-        <Conversation messages={comparison.prompt.messages} isRaw={false} />
+        <Conversation messages={comparison.prompt.messages} isRaw={isRaw} />
       </section>
       {comparison.responses.map(({ id, content }) => (
         <section key={id} aria-label={`Response ${props.letters.get(id) ?? ""}`}>
@@ -132,7 +153,7 @@ function Texts(props: { judgment: OwnJudgment; letters: ReadonlyMap<string, stri
             <b className="mine-letter">{props.letters.get(id)}</b>
             <span className="small muted">{rankOf(id)}</span>
           </span>
-          <ResponseText content={content} />
+          <ResponseText content={content} isRaw={isRaw} />
         </section>
       ))}
     </div>

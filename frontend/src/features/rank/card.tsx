@@ -1,7 +1,6 @@
 /** One response as a card: its letter, its rank, its text. Nothing tells where it came from. */
 import { Icon, type IconName } from "@/components/icons";
 import { ResponseText } from "@/components/response/response-text";
-import { RawText } from "@/components/text/long/long-text";
 import { ordinal } from "@/lib/format";
 import { useHasSingleLetters } from "@/lib/shortcuts/single-letter";
 
@@ -61,11 +60,7 @@ export function Card(props: CardProps) {
         </header>
         {/* Scrolls by keyboard, too. */}
         <div className="body" tabIndex={0} onFocus={props.onFocus}>
-          {props.isRaw ? (
-            <RawText text={props.content} />
-          ) : (
-            <ResponseText content={props.content} />
-          )}
+          <ResponseText content={props.content} isRaw={props.isRaw} />
         </div>
       </div>
     </article>

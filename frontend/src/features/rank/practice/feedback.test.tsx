@@ -1,4 +1,5 @@
 // @vitest-environment window
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -31,16 +32,23 @@ beforeEach(() => {
   vi.spyOn(performance, "now").mockImplementation(() => now);
   const place = document.body.appendChild(document.createElement("div"));
   root = createRoot(place);
-  act(() =>
-    root.render(
-      <Feedback task={task} ranking={start(2)} feedback={feedback} onNext={() => (left += 1)} />,
-    ),
-  );
+  show(task, feedback);
 });
 afterEach(() => {
   act(() => root.unmount());
   vi.restoreAllMocks();
 });
+
+function show(shown: PracticeTask, said: PracticeFeedback): void {
+  const client = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
+  act(() =>
+    root.render(
+      <QueryClientProvider client={client}>
+        <Feedback task={shown} ranking={start(2)} feedback={said} onNext={() => (left += 1)} />
+      </QueryClientProvider>,
+    ),
+  );
+}
 
 const next = () => document.querySelector<HTMLButtonElement>("button.primary");
 
@@ -85,4 +93,26 @@ it("is not skipped by the second click of two that sent the answer", () => {
   expect(left).toBe(0);
   act(() => void click(1));
   expect(left).toBe(1);
+});
+
+it("shows prompt and responses as they were written, by a button or its key", () => {
+  const responses = [
+    { id: "rsp_a", content: "**This.**" },
+    { id: "rsp_b", content: "That." },
+  ];
+  const prompt = { id: "prm_1", messages: [{ role: "user", content: "*Which?*" }] };
+  const expected = [{ criterion: "", tiers: [["rsp_b"], ["rsp_a"]], unranked: [] }];
+  show(
+    { comparison: { id: "c", prompt, responses } } as unknown as PracticeTask,
+    { ...feedback, expected } as unknown as PracticeFeedback,
+  );
+  const written = () =>
+    [...document.querySelectorAll(".raw")].map(({ textContent }) => textContent);
+  expect(written()).toEqual([]);
+  act(() => press("r"));
+  expect(written()).toEqual(["*Which?*", "That.", "**This.**"]);
+  const button = document.querySelector<HTMLButtonElement>("button[aria-pressed=true]");
+  expect(button?.textContent).toBe(" Raw text R");
+  act(() => button?.click());
+  expect(written()).toEqual([]);
 });

@@ -1,16 +1,21 @@
 /** What was expected of a practice comparison, beside what was answered, and why. */
-import { useLayoutEffect, useRef } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 
 import type { CriterionRanking, PracticeFeedback, PracticeTask } from "@/api/types";
 import { Conversation } from "@/components/text/conversation";
+import { RawButton } from "@/components/response/raw-button";
 import { ResponseText } from "@/components/response/response-text";
 import { Markdown } from "@/components/text/markdown";
 import { ordinal, plural, words } from "@/lib/format";
 import { useKeys } from "@/lib/shortcuts/use-keys";
 
 import { isPressable } from "../keys/enter";
+import { Hint } from "../keys/hint";
+import { useKeymap } from "../keys/keymap-store";
+import { commandOf } from "../keys/keys";
+import { pressOf } from "../keys/press";
 import { DOUBLE_CLICK_MS } from "../keys/twice";
-import { atStep, letterOf, type Ranking } from "../ranking/ranking";
+import { atStep, letterOf, start, type Ranking } from "../ranking/ranking";
 import { expectedCards, orderOf } from "./orders";
 
 export function Feedback(props: {
@@ -23,7 +28,14 @@ export function Feedback(props: {
   const { agreed, pairs, state } = feedback;
   const ids = task.comparison.responses.map(({ id }) => id);
   const { headline, isNew } = useDrawn();
+  const keymap = useKeymap();
+  const [isRaw, setRaw] = useState(false);
+  const toggleRaw = () => setRaw((now) => !now);
   useKeys((event) => {
+    if (commandOf(pressOf(event), start(2), [], keymap)?.kind === "raw") {
+      if (!event.repeat) toggleRaw();
+      return true;
+    }
     if (event.key !== "Enter") return false;
     // An Enter that is held a little long, or the second of two, has sent the answer; it does not
     // skip what is shown now.
@@ -72,7 +84,13 @@ export function Feedback(props: {
         </div>
       </section>
       {feedback.expected.slice(0, 1).map((expected) => (
-        <Responses key={expected.criterion} task={task} expected={expected} />
+        <Responses
+          key={expected.criterion}
+          task={task}
+          expected={expected}
+          isRaw={isRaw}
+          onRaw={toggleRaw}
+        />
       ))}
     </div>
   );
@@ -93,14 +111,25 @@ function useDrawn() {
 }
 
 /** Prompt and responses once more, best first under the (first) criterion. */
-function Responses({ task, expected }: { task: PracticeTask; expected: CriterionRanking }) {
-  const { prompt, responses } = task.comparison;
+function Responses(props: {
+  task: PracticeTask;
+  expected: CriterionRanking;
+  isRaw: boolean;
+  onRaw: () => void;
+}) {
+  const { expected, isRaw } = props;
+  const { prompt, responses } = props.task.comparison;
   const ids = responses.map(({ id }) => id);
   return (
     <section className="practice-responses" aria-label="Responses as expected">
+      <div className="row">
+        <RawButton isRaw={isRaw} onToggle={props.onRaw}>
+          <Hint action="raw" />
+        </RawButton>
+      </div>
       <article className="card padded">
         <h2>Prompt</h2>
-        <Conversation messages={prompt.messages} isRaw={false} />
+        <Conversation messages={prompt.messages} isRaw={isRaw} />
       </article>
       {expectedCards(expected, ids).map(({ card, rank }) => (
         <article className="card padded" key={card}>
@@ -108,7 +137,7 @@ function Responses({ task, expected }: { task: PracticeTask; expected: Criterion
             {letterOf(card)}, expected {rank === null ? "unranked" : ordinal(rank)}
             {expected.criterion !== "" && ` by ${expected.criterion}`}
           </h2>
-          <ResponseText content={responses[card]?.content ?? ""} />
+          <ResponseText content={responses[card]?.content ?? ""} isRaw={isRaw} />
         </article>
       ))}
     </section>
