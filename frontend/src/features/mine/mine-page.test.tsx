@@ -85,3 +85,12 @@ it("shows the texts as they were written, by a button or its key", () => {
   type("r");
   expect(written()).toEqual([]);
 });
+
+it.each([
+  [3, 2, "2 earlier revisions"],
+  [21, 20, "20 earlier revisions"],
+  [35, 20, "34 earlier revisions, the last 20 of them shown"],
+])("counts what was said before revision %i", (revision, earlier, words) => {
+  open(judgment(revision, earlier));
+  expect(ground.querySelector(".mine-earlier summary")?.textContent).toBe(words);
+});

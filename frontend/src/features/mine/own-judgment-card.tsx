@@ -86,7 +86,7 @@ export function OwnJudgmentCard(props: {
           </RawButton>
         )}
       </footer>
-      {judgment.earlier.length > 0 && <Earlier said={judgment.earlier} letters={letters} />}
+      {judgment.earlier.length > 0 && <Earlier judgment={judgment} letters={letters} />}
     </article>
   );
 }
@@ -160,12 +160,19 @@ function Texts(props: {
   );
 }
 
-function Earlier(props: { said: readonly Said[]; letters: ReadonlyMap<string, string> }) {
+/** Podium answers with the last of many revisions. */
+function Earlier(props: { judgment: OwnJudgment; letters: ReadonlyMap<string, string> }) {
+  const { earlier, revision } = props.judgment;
+  const isAll = revision - 1 <= earlier.length;
   return (
     <details className="mine-earlier">
-      <summary className="small">{plural(props.said.length, "earlier revision")}</summary>
+      <summary className="small">
+        {isAll
+          ? plural(earlier.length, "earlier revision")
+          : `${plural(revision - 1, "earlier revision")}, the last ${earlier.length} of them shown`}
+      </summary>
       <ol reversed>
-        {props.said.map((one) => (
+        {earlier.map((one) => (
           <li key={one.revision} value={one.revision}>
             <b className="mono">{inShort(one, props.letters)}</b>{" "}
             <span className="small muted">
