@@ -1,6 +1,7 @@
 """From names to first judgments: invite, come in by the link, read the guidelines, rank."""
 
 import json
+import time
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -15,6 +16,8 @@ from tests.processes import wait_until
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 PASSWORD = "correct horse battery"
+# Whoever is invited has judged by then, from the click on the link.
+FIRST_JUDGMENT_S = 60
 
 
 def invite(page: Page, *names: str) -> list[str]:
@@ -48,6 +51,7 @@ def test_two_browsers_from_a_link_to_the_first_judgment(
 
     context = open_window(browser, timezone_id=zone_at_noon())
     theirs = context.new_page()
+    clicked = time.monotonic()
     theirs.goto(ada)
     expect(theirs.get_by_text("You are invited to People as an annotator.")).to_be_visible()
     theirs.goto("about:blank")
@@ -59,6 +63,7 @@ def test_two_browsers_from_a_link_to_the_first_judgment(
     theirs.keyboard.type("badc")
     theirs.keyboard.press("Enter")
     expect(theirs.get_by_text("1 judgment today")).to_be_visible()
+    assert time.monotonic() - clicked < FIRST_JUDGMENT_S
     expect(theirs.get_by_text("2 left for you")).to_be_visible()
     expect(theirs.locator(".note.bad")).to_have_count(0)
 
