@@ -1,7 +1,7 @@
 """Jobs: how far they are, what came of them, and how to cancel one."""
 
-from backend.deps import Now, SessionDep
-from backend.domain.access import Caller
+from backend.jobs.runner import Jobs
+from backend.machine.wall_clock import now
 from backend.phases import Phases
 from backend.routes import api_router
 from backend.schemas.data import JobAnswer
@@ -21,6 +21,10 @@ async def get_job(job_id: str, phases: Phases) -> JobAnswer:
 
 
 @router.delete("/jobs/{job_id}")
-def cancel_job(job_id: str, session: SessionDep, caller: Caller, at: Now) -> JobAnswer:
+async def cancel_job(job_id: str, phases: Phases) -> JobAnswer:
     """Cancel a job; one that has ended stays as it is."""
-    return jobs.cancel(session, job_id, caller, at=at)
+    at = now()
+    job = await phases.write(lambda session, caller: jobs.cancel(session, job_id, caller, at=at))
+    own: Jobs = phases.request.app.state.jobs
+    own.give_up_cancelled(job)
+    return job

@@ -18,7 +18,8 @@ from starlette.exceptions import HTTPException
 from backend.deps import SessionDep
 from backend.domain.access import Caller
 from backend.errors import Conflict
-from backend.jobs.runner import Finish, Holding, Jobs, Order
+from backend.jobs.runner import Begin, Finish, Jobs, Order
+from backend.jobs.turns import Place
 from backend.jobs.work import JSON
 from backend.phases import Phases, Replayed
 from backend.schemas.data import JobAnswer
@@ -40,12 +41,13 @@ async def answer_of_job(
     project_id: str | None = None,
     cache_key: str | None = None,
     conclude: Conclude | None = None,
-    holding: Holding | None = None,
+    place: Place | None = None,
+    begin: Begin | None = None,
 ) -> Response:
     """The answer of a job, or 202 where the client prefers not to wait.
 
-    `cache_key`: all that the job's result depends on; `holding`: see `Order`. Raises Replayed for a
-    request that was answered before.
+    `cache_key`: all that the job's result depends on; `place`, `begin`: see `Order`. Raises
+    Replayed for a request that was answered before.
     """
     used = await phases.used_key()
     await must_be_new(phases, used)
@@ -63,7 +65,8 @@ async def answer_of_job(
         # The same request, sent again while the first waits, is answered by the same job.
         None if used is None else json.dumps([used, is_detached]),
         None if conclude is None else _concluding(phases, conclude, None if is_detached else used),
-        holding,
+        place,
+        begin,
     )
     waiter = await jobs.ask(order, on_row=_keeping(phases, used) if is_detached else None)
     if waiter.row is not None and is_detached:

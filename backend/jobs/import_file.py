@@ -7,10 +7,9 @@ import, in the transaction that checks its caller again (`backend.api.imports`).
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -111,7 +110,10 @@ def import_file(work: Work) -> dict[str, JSON]:
             _check_strict(asked, outcome)
             work.progress(done, total)
 
-        write(work, asked.new_import(), [Part(outcome, kept)], look)
+        new = asked.new_import()
+        _begin(work, new)
+        with withdrawn_on_failure(work, new.id):
+            write(work, new, [Part(outcome, kept)], look)
     result: dict[str, JSON] = IMPORT_OUTCOME.dump_python(outcome, mode="json")
     return result
 
@@ -224,44 +226,47 @@ def _hash(record: AnyInput) -> None:
         _ = record.content_sha256
 
 
-def write(work: Work, new: NewImport, parts: Sequence[Part], look: Callable[[int], None]) -> None:
-    """Write the parts of an import one after another, seen by nobody.
-
-    After each batch `look` is told how many records are written. If it raises, or anything else
-    does, the import is withdrawn.
-    """
-    at = now()
-    _begin(work, new, at)
+@contextmanager
+def withdrawn_on_failure(work: Work, import_id: str) -> Iterator[None]:
+    """Withdraw an import that has begun on any exception."""
     try:
-        # How long a record takes is not known before the first batch.
-        pace, done = Pace(SMALLEST), 0
-        for part in parts:
-            batches = _Batches(new.kind, part.lines)
-            while batch := batches.next(pace.size):
-                work.check()
-                with work.database.write() as session:
-                    pace.began()
-                    part.outcome.add(imports.keep(session, new, batch, at=at))
-                # Waiting for the writer makes no batch smaller and no pause longer.
-                pace.ended()
-                done += len(batch)
-                look(done)
+        yield
     except BaseException:
-        withdraw(work.database, new.id)
+        withdraw(work.database, import_id)
         raise
+
+
+def write(work: Work, new: NewImport, parts: Sequence[Part], look: Callable[[int], None]) -> None:
+    """Write the parts of an import that has begun one after another, seen by nobody.
+
+    After each batch `look` is told how many records are written.
+    """
+    # How long a record takes is not known before the first batch.
+    at, pace, done = now(), Pace(SMALLEST), 0
+    for part in parts:
+        batches = _Batches(new.kind, part.lines)
+        while batch := batches.next(pace.size):
+            work.check()
+            with work.database.write() as session:
+                pace.began()
+                part.outcome.add(imports.keep(session, new, batch, at=at))
+            # Waiting for the writer makes no batch smaller and no pause longer.
+            pace.ended()
+            done += len(batch)
+            look(done)
     if done >= MANY:
         # Plans alone depend on it, and the database does it by itself within a minute.
         with suppress(SQLAlchemyError):
             work.database.analyze(imports.TABLES)
 
 
-def _begin(work: Work, new: NewImport, at: datetime) -> None:
+def _begin(work: Work, new: NewImport) -> None:
     """Begin to write as soon as no other import writes into the project."""
     others = DeadImports(work.database)
     while True:
         if not others.look(new.project_id):
             with work.database.write() as session:
-                if imports.begin(session, new, at=at):
+                if imports.begin(session, new, at=now()):
                     return
         work.check()
         time.sleep(_WAIT_S)

@@ -1,7 +1,8 @@
 """Making problems with known answers, as a job: the problems of `podium problems make`.
 
-All are made and wait in a file without a name; then they are written as an import is, seen by
-nobody before whoever concludes the job completes it (`backend.api.problem_sets`).
+Whoever ordered it has begun its import (`backend.api.problem_sets`), so no other import into the
+project comes between. All are made and wait in a file without a name; then they are written as an
+import is, seen by nobody before whoever concludes the job completes it.
 """
 
 import tempfile
@@ -15,7 +16,7 @@ from pydantic import BaseModel
 from backend.domain.records.formats import read_row
 from backend.errors import TooLarge
 from backend.jobs import memory
-from backend.jobs.import_file import Part, spooled, write
+from backend.jobs.import_file import Part, spooled, withdrawn_on_failure, write
 from backend.jobs.work import JSON, Work
 from backend.schemas.data import MadeLevel, ProblemSetBody
 from backend.store.data import imports
@@ -27,6 +28,8 @@ from problems.problem import Problem
 
 # For making alone: 5,000 puzzles each of 5, 6, 7 and 8 people take 45 s of a processor.
 LONGEST_S = 300.0
+# Between two signs of life of the import: others withdraw one without any after a minute.
+_LIVE_S = 10.0
 _THEN = "ask for the problems again"
 
 
@@ -56,24 +59,29 @@ def problem_set(work: Work) -> dict[str, JSON]:
     Raises TooLarge beyond the limits of time and memory.
     """
     asked = ProblemSetArguments.model_validate(work.arguments)
+    import_id = imports.of_job(work.job_id)
+    new = NewImport(import_id, asked.project_id, asked.user_id, "prompts", "native")
+    with withdrawn_on_failure(work, new.id):
+        return _result(new, asked.body, _made_and_written(work, new, asked.body))
+
+
+def _made_and_written(work: Work, new: NewImport, body: ProblemSetBody) -> list[_Level]:
     folder = folder_of(work.settings.data_dir)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with full_disk_is_no_space(then=_THEN), tempfile.TemporaryFile(dir=folder) as file:
         try:
             with memory.limited():
-                levels = _make(work, asked.body, file)
+                levels = _make(work, body, file)
         except MemoryError as error:
             raise TooLarge(
                 "making these problems takes more memory than it may have",
                 advice="Ask for fewer problems of each level.",
             ) from error
         file.seek(0)
-        import_id = imports.of_job(work.job_id)
-        new = NewImport(import_id, asked.project_id, asked.user_id, "prompts", "native")
         total = sum(one.made for one in levels)
         parts = [Part(one.outcome, islice(file, one.made)) for one in levels]
         write(work, new, parts, lambda done: work.progress(total + done, 2 * total))
-    return _result(new, asked.body, levels)
+    return levels
 
 
 def _make(work: Work, body: ProblemSetBody, file: IO[bytes]) -> list[_Level]:
@@ -113,12 +121,17 @@ class _Watch:
 
     def __init__(self, work: Work, total: int) -> None:
         self._work, self._total = work, total
-        self._ends_at = time.monotonic() + LONGEST_S
+        self._began_at = self._lived_at = time.monotonic()
         self.done = 0
 
     def __call__(self, n_found: int) -> None:
         self._work.check()
-        if time.monotonic() > self._ends_at:
+        at = time.monotonic()
+        if at - self._lived_at > _LIVE_S:
+            self._lived_at = at
+            with self._work.database.write() as session:
+                imports.live(session, imports.of_job(self._work.job_id))
+        if at - self._began_at > LONGEST_S:
             raise TooLarge(
                 f"these problems were not made within {LONGEST_S:g} seconds",
                 advice="Ask for fewer problems or levels at once.",

@@ -10,8 +10,8 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -26,7 +26,7 @@ from backend.errors import Conflict, ServiceError, TooManyJobs, Unavailable, err
 from backend.jobs import freeze_snapshot, withdrawal
 from backend.jobs.children import Child, Children
 from backend.jobs.messages import Message, problem_of, unexpected
-from backend.jobs.turns import Turn, Turns
+from backend.jobs.turns import Place, Turn, Turns
 from backend.jobs.work import JSON
 from backend.machine.wall_clock import now
 from backend.schemas.data import JobAnswer
@@ -43,6 +43,8 @@ BEAT_S = 1.0
 # An owner that has shown no life for so long, by the clock of whoever looks, is dead.
 STALE_S = 10.0
 SWEEP_S = 5.0
+# Until a job that could not begin tries again.
+AGAIN_S = 1.0
 # What a child that was asked to stop gets before it is killed.
 GRACE_S = 2.0
 MOST_OF_A_PERSON = 8
@@ -53,7 +55,7 @@ _CLEARERS = (freeze_snapshot.clear_abandoned, withdrawal.clear_abandoned)
 
 Finish = Callable[[Session, dict[str, JSON]], dict[str, JSON]]
 OnRow = Callable[[Session, JobAnswer], None]
-Holding = Callable[[], AbstractAsyncContextManager[None]]
+Begin = Callable[[Session, str], bool]
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,9 @@ class Order:
     `cache_key`: all that the child's result depends on; it is kept for equal orders. `finish`: the
     short write that makes the result count, in the transaction that ends the job; what it returns
     is the answer. `sharing`: orders with the same text are one job while it lasts; by default those
-    with one cache_key that nothing has to finish. `holding`: what the job has to hold while a child
-    works, which it may have to wait for.
+    with one cache_key that nothing has to finish. `place`: what the job holds from before a child
+    works until it has ended. `begin`: the short write before a child works, given the id of the
+    job; False if the job has to wait, without a child, for what somebody else writes.
     """
 
     kind: str
@@ -74,7 +77,8 @@ class Order:
     cache_key: str | None = None
     sharing: str | None = None
     finish: Finish | None = None
-    holding: Holding | None = None
+    place: Place | None = None
+    begin: Begin | None = None
 
     @property
     def same(self) -> tuple[str, str] | None:
@@ -237,6 +241,12 @@ class Jobs:
             raise
         return Waiter(job, row)
 
+    def give_up_cancelled(self, row: JobAnswer) -> None:
+        """Give up a job that its row, read now, says is cancelled; the next beat would do it."""
+        for job in self._jobs:
+            if job.id == row.id and row.state is JobState.CANCELLED:
+                job.is_stopped.set()
+
     def _same(self, order: Order, *, is_own: bool) -> _Job | None:
         job = None if order.same is None else self._shared.get(order.same)
         if job is None or job.is_stopped.is_set():
@@ -253,7 +263,7 @@ class Jobs:
                 f"you have {own} jobs that have not ended; {MOST_OF_A_PERSON} are allowed",
                 advice="Wait until one of them has ended, or cancel one.",
             )
-        job = _Job(new_id("job"), order, Turn(order.kind, order.caller_id))
+        job = _Job(new_id("job"), order, Turn(order.kind, order.caller_id, order.place))
         self._jobs.add(job)
         if order.same is not None:
             self._shared[order.same] = job
@@ -303,8 +313,7 @@ class Jobs:
     async def _do(self, job: _Job) -> None:
         """A job from its row to its end; whatever happens, it is over in the end."""
         try:
-            result = await self._result(job)
-            answer = await self._in_thread(partial(self._conclude, job, result))
+            answer = await self._answer(job)
         except Exception as error:  # noqa: BLE001 - the last place where an error can be told
             await self._fail(job, error)
         except BaseException:
@@ -340,24 +349,28 @@ class Jobs:
         job.has_row.set()
         job.is_over.set()
 
-    async def _result(self, job: _Job) -> dict[str, JSON]:
-        """Wait for a child, let it do the job and return its result."""
+    async def _answer(self, job: _Job) -> dict[str, JSON]:
+        """Wait for a child, let it do the job, conclude it and return the answer."""
         self._turns.enter(job.turn)
         try:
+            await self._begun(job)
+            result = _result_of(job, await self._by_child(job))
+            return await self._in_thread(partial(self._conclude, job, result))
+        finally:
+            self._turns.leave(job.turn)
+
+    async def _begun(self, job: _Job) -> None:
+        """Wait until the job runs. Raises _GivenUp if it is not wanted before that."""
+        while True:
             await _first_of(job.turn.has_come, job.is_stopped)
             if job.is_stopped.is_set():
                 raise _GivenUp
-            async with _held(job):
-                await self._in_thread(partial(self._leave_queue, job))
-                outcome = await self._by_child(job)
-        finally:
-            self._turns.leave(job.turn)
-        if job.is_stopped.is_set() or "cancelled" in outcome:
-            raise _GivenUp
-        if "error" in outcome:
-            raise error_of(outcome["error"])
-        result: dict[str, JSON] = outcome["result"]
-        return result
+            if await self._in_thread(partial(self._leave_queue, job)):
+                return
+            self._turns.step_back(job.turn)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(job.is_stopped.wait(), AGAIN_S)
+            self._turns.try_again(job.turn)
 
     async def _by_child(self, job: _Job) -> Message:
         """How a child ended the job. Raises Unavailable if the child ended first."""
@@ -380,9 +393,15 @@ class Jobs:
                 raise _GivenUp from None
             raise
 
-    def _leave_queue(self, job: _Job) -> None:
+    def _leave_queue(self, job: _Job) -> bool:
+        """Take the job out of the queue, unless it has to wait. Raises _GivenUp."""
+        begin = job.order.begin
         with service_errors(), self._database.write() as session:
-            jobs.begin(session, job.id)
+            if begin is not None and not begin(session, job.id):
+                return False
+            if not jobs.begin(session, job.id):
+                raise _GivenUp
+            return True
 
     def _conclude(self, job: _Job, result: dict[str, JSON]) -> dict[str, JSON]:
         # What finishes a job is of its kind: the name of this function would tell nobody which.
@@ -485,25 +504,14 @@ async def _stop_child(job: _Job, child: Child) -> None:
     child.kill()
 
 
-@asynccontextmanager
-async def _held(job: _Job) -> AsyncIterator[None]:
-    """Hold what the job has to hold. Raises _GivenUp if it is not wanted before that is free."""
-    async with AsyncExitStack() as held:
-        if job.order.holding is not None:
-            with anyio.CancelScope() as waiting:
-                stopping = asyncio.create_task(_cancel_when(job.is_stopped, waiting))
-                try:
-                    await held.enter_async_context(job.order.holding())
-                finally:
-                    stopping.cancel()
-            if job.is_stopped.is_set():
-                raise _GivenUp
-        yield
-
-
-async def _cancel_when(event: asyncio.Event, scope: anyio.CancelScope) -> None:
-    await event.wait()
-    scope.cancel()
+def _result_of(job: _Job, outcome: Message) -> dict[str, JSON]:
+    """The result in the last word of a child. Raises what it says, _GivenUp if nobody wants it."""
+    if job.is_stopped.is_set() or "cancelled" in outcome:
+        raise _GivenUp
+    if "error" in outcome:
+        raise error_of(outcome["error"])
+    result: dict[str, JSON] = outcome["result"]
+    return result
 
 
 async def _first_of(*events: asyncio.Event) -> None:

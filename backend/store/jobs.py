@@ -51,13 +51,15 @@ def add(
     return _answer(job)
 
 
-def begin(session: Session, job_id: str) -> None:
-    """Take a queued job out of the queue: it runs now."""
-    session.execute(
+def begin(session: Session, job_id: str) -> bool:
+    """Take a queued job out of the queue: it runs now; False if it has ended meanwhile."""
+    begun = session.execute(
         update(Job)
         .where(Job.id == job_id, Job.state == JobState.QUEUED)
         .values(state=JobState.RUNNING)
+        .returning(Job.id)
     )
+    return begun.one_or_none() is not None
 
 
 def beat(session: Session, progress: Mapping[str, tuple[int, int | None]]) -> set[str]:

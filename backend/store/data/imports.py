@@ -2,6 +2,7 @@
 
 Called by `backend.jobs.import_file` with records that `backend.domain.records.formats` has read:
 `begin`, `keep` for each batch, then `complete`; or `withdraw` and `remove` if it comes to nothing.
+A problem set begins before it is made, and says meanwhile that it is `live`.
 Sending a file again adds nothing: records are recognised by the hash of their content, judgments by
 annotator, comparison and ranking.
 
@@ -158,6 +159,11 @@ def _begin(session: Session, row: Import) -> None:
     }
     session.add(row)
     session.flush()
+
+
+def live(session: Session, import_id: str) -> None:
+    """Say that somebody still makes what an import will write. Raises Withdrawn."""
+    _move(session, import_id, WRITING, WRITING)
 
 
 def keep(

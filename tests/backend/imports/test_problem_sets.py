@@ -20,7 +20,7 @@ from backend.store.ids import new_id
 from problems import making
 from problems.problem import Problem
 from tests.backend.conftest import Service, serve
-from tests.backend.imports.work import Order, Place, Stop, stop_after
+from tests.backend.imports.work import AT, Order, Place, Stop, stop_after
 from tests.backend.jobs.test_job_routes import ended
 from tests.backend.test_loop import upload
 
@@ -52,9 +52,14 @@ def counts(made: dict[str, Any]) -> tuple[int, ...]:
 
 
 def order(place: Place, **body: Any) -> Order:
-    """What a child is asked for."""
+    """What a child is asked for, whose import has begun."""
     arguments = {"project_id": place.project, "user_id": place.user, "body": body}
-    return Order(place.database, place.settings, arguments, job_id=new_id("job"))
+    asked = Order(place.database, place.settings, arguments, job_id=new_id("job"))
+    import_id = imports.of_job(asked.job_id)
+    new = NewImport(import_id, place.project, place.user, "prompts", "native")
+    with place.database.write() as session:
+        assert imports.begin(session, new, at=AT)
+    return asked
 
 
 def done(place: Place, order: Order) -> ProblemSetAnswer:
@@ -239,6 +244,26 @@ def test_progress_counts_what_is_made_and_what_is_written(light_place: Place) ->
     assert (counted[0], counted[-1]) == (0, 240)
     assert 120 in counted
     assert len(light_place.seen()) == 120
+
+
+def test_its_import_shows_life_while_problems_are_made(
+    light_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Making may take five minutes; an import without a sign of life for one is withdrawn."""
+    monkeypatch.setattr(problem_set, "_LIVE_S", 0.0)
+    beats: list[int] = []
+    asked = order(light_place, set="stories", levels=[1], count=20)
+
+    def look(n_done: int, total: int | None) -> None:
+        with light_place.database.read() as session:
+            (one,) = imports.unfinished(session, light_place.project)
+        if n_done < 20:
+            beats.append(one.beat)
+
+    asked.on_progress = look
+    assert done(light_place, asked).accepted == 20
+    assert beats == sorted(set(beats))
+    assert len(beats) >= 20
 
 
 def test_progress_never_goes_back_where_a_level_runs_out(light_place: Place) -> None:

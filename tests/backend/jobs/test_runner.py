@@ -3,8 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from backend.store.data import snapshots
 from backend.store.db import Database
 from backend.store.tables.data import Snapshot, SnapshotLine
 from backend.store.tables.jobs import Job
+from backend.uploads.turns import UploadTurns
 from tests.backend.jobs import planted
 from tests.backend.jobs.slow_child import use_slow_children
 from tests.backend.test_models import write_safetensors
@@ -135,26 +135,22 @@ def test_a_job_waits_for_what_it_has_to_hold_and_can_be_cancelled_meanwhile(
         project = planted.project(session, "empty")[0]
 
     async def play(service: Jobs) -> Any:
-        place = asyncio.Lock()
+        turns = UploadTurns()
 
-        @asynccontextmanager
-        async def holding() -> AsyncIterator[None]:
-            async with place:
-                yield
+        def order() -> Order:
+            arguments = {"project_id": project, "sees_names": True}
+            return Order("agreement", arguments, user, place=turns.to_import(project))
 
-        arguments = {"project_id": project, "sees_names": True}
-        order = Order("agreement", arguments, user, holding=holding)
-        await place.acquire()
-        waiting = asyncio.create_task((await service.ask(order)).answer())
-        patient = await service.ask(order)
-        await asyncio.sleep(0.2)
-        assert states(database) == ["queued", "queued"]
-        waiting.cancel()
-        await until(lambda: states(database) == ["cancelled", "queued"])
-        place.release()
+        async with turns.importing(project):
+            waiting = asyncio.create_task((await service.ask(order())).answer())
+            patient = await service.ask(order())
+            await asyncio.sleep(0.2)
+            assert states(database) == ["queued", "queued"]
+            waiting.cancel()
+            await until(lambda: states(database) == ["cancelled", "queued"])
         answer = await patient.answer()
         assert states(database) == ["cancelled", "succeeded"]
-        assert not place.locked()
+        assert turns.to_import(project).is_free()
         return answer
 
     assert in_loop(database, settings, children, play)["annotators"] == []
