@@ -28,6 +28,8 @@ _PACKED = {
     b"\xfd7zXZ\0": ("xz", "unxz"),
     b"\x28\xb5\x2f\xfd": ("zstd", "unzstd"),
 }
+# It says what it is behind the name and the numbers of its first file.
+_TAR_AT, _TAR = 257, b"ustar"
 
 
 def is_parquet(head: bytes) -> bool:
@@ -88,12 +90,15 @@ def _is_text(line: bytes) -> bool:
 
 def _must_be_readable(head: bytes) -> None:
     """Raise InvalidInput for a packed file and for one that is not text; Parquet is fine."""
-    for start, (kind, command) in _PACKED.items():
-        if head.startswith(start):
-            raise InvalidInput(
-                f"the file is {kind}; expected JSONL, JSON, CSV or Parquet",
-                advice=f"Unpack it first (`{command} FILE`) and send what was in it.",
-            )
+    packed = [of for start, of in _PACKED.items() if head.startswith(start)]
+    if head.startswith(_TAR, _TAR_AT):
+        packed.append(("tar", "tar -xf"))
+    if packed:
+        kind, command = packed[0]
+        raise InvalidInput(
+            f"the file is {kind}; expected JSONL, JSON, CSV or Parquet",
+            advice=f"Unpack it first (`{command} FILE`) and send what was in it.",
+        )
     if b"\0" in head and not is_parquet(head):
         raise InvalidInput(
             "the file has NUL bytes, so it is not text in UTF-8",

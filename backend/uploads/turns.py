@@ -84,15 +84,14 @@ class _Places:
             has_come.set()
 
         ticket.stand(come)
-        if ticket.has_it:
-            return ticket
         try:
-            with anyio.move_on_after(longest_wait_s):
-                await has_come.wait()
+            if not has_come.is_set():
+                with anyio.move_on_after(longest_wait_s):
+                    await has_come.wait()
         except BaseException:
             ticket.leave()
             raise
-        if ticket.has_it:
+        if has_come.is_set():
             return ticket
         ticket.leave()
         return None

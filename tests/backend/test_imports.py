@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -432,18 +433,29 @@ def test_an_annotator_who_contradicts_himself_is_told_so(api: TestClient, projec
     assert api.get("/users").json()["items"][0]["name"] == "Administrator"
 
 
+def tar_of(name: str, content: bytes) -> bytes:
+    """An archive with one file, as MATH was published."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        member = tarfile.TarInfo(name)
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
 @pytest.mark.parametrize("strict", ["true", "false"])
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (gzip.compress(b'{"prompt": "one"}\n'), "the file is gzip"),
         (b"PK\x03\x04" + bytes(40), "the file is zip"),
+        (tar_of("MATH/train/algebra/1.json", b"{}"), "the file is tar"),
         ('{"prompt": "one"}\n'.encode("utf-16"), "the file has NUL bytes"),
         (b"", "the file has no rows"),
         (b"\n \n", "the file has no rows"),
         (b"[]", "the file has no rows"),
     ],
-    ids=["gzip", "zip", "utf-16", "empty", "blank", "no elements"],
+    ids=["gzip", "zip", "tar", "utf-16", "empty", "blank", "no elements"],
 )
 def test_a_file_that_holds_no_records_is_an_error(
     light: tuple[TestClient, str], content: bytes, said: str, strict: str

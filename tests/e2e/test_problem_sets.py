@@ -1,9 +1,10 @@
 """Problems with known answers, made on the page Data, Import, or published and brought there."""
 
 import json
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from backend.schemas.data import MOST_OF_LEVEL, MOST_PROBLEMS
 from problems.making import MADE
@@ -143,3 +144,75 @@ def test_a_published_set_comes_in_as_it_is(workshop: Workshop, open_page: OpenPa
     kinds.get_by_role("button", name="Preferences").click()
     expect(records).to_have_count(0)
     expect(page.get_by_label("Format")).to_have_value("auto")
+
+
+def write_math(folder: Path) -> None:
+    """MATH as it was published, with a few of its problems, and what systems leave beside them."""
+    solution = r"So $x = \boxed{\frac{3}{4}}$."
+    whole = {"problem": "What is $x$?", "level": "Level 5", "type": "Algebra", "solution": solution}
+    for name, record in {
+        "train/algebra/1.json": json.dumps(whole, indent=1),
+        "train/algebra/._1.json": "\0\0",
+        "train/geometry/7.json": json.dumps({**whole, "solution": "It has no answer."}),
+        "train/geometry/8.json": '{\n"problem": ',
+        "test/algebra/2.json": json.dumps({**whole, "problem": "What is $y$?"}),
+        "README": "by Hendrycks et al.",
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(record)
+
+
+def drop(page: Page, path: Path) -> None:
+    """Drop a file or a folder of this machine where files are dropped."""
+    place = page.get_by_role("heading", name="Drop a file").bounding_box()
+    assert place is not None
+    session = page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        at = {"x": place["x"] + 5, "y": place["y"] + 5}
+        session.send("Input.dispatchDragEvent", {"type": kind, "data": data, **at})
+    session.detach()
+
+
+def test_the_folder_of_math_comes_in_as_it_was_published(
+    workshop: Workshop, open_page: OpenPage, tmp_path: Path
+) -> None:
+    project = workshop.new_project("MATH")
+    folder = tmp_path / "MATH"
+    write_math(folder)
+    page = open_page(f"/projects/{project}/data/import")
+    drop(page, folder)
+    expect(page.get_by_role("alert")).to_contain_text("only as a published set")
+    page.get_by_label("Records").select_option("math")
+    split = page.get_by_role("group", name="Split of the file")
+    split.get_by_role("button", name="train").click()
+    expect(page.get_by_role("button", name="Choose a folder")).to_be_enabled()
+    page.get_by_label("Folder to import").set_input_files(folder)
+
+    expect(page.get_by_text("1 record imported. 2 files rejected.")).to_be_visible()
+    expect(page.get_by_text("1 file of the other split left out.")).to_be_visible()
+    expect(page.get_by_text("1 file left out whose name does not end in .json.")).to_be_visible()
+    table = page.get_by_role("table").filter(has_text="Reason")
+    unboxed = r"This is no record of math: the solution has no \boxed answer."
+    expect(table.get_by_role("row")).to_have_text(
+        [
+            "FileReason",
+            f"MATH/train/geometry/7.json{unboxed}",
+            "MATH/train/geometry/8.jsonThe file is not valid JSON.",
+        ]
+    )
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1280, "height": 800})
+    (prompt,) = workshop.get(f"/projects/{project}/prompts")["items"]
+    assert (prompt["reference"], prompt["metadata"]["level"]) == (r"\frac{3}{4}", 5)
+
+    split.get_by_role("button", name="test").click()
+    drop(page, folder)
+    expect(page.get_by_text("3 files of the other split left out.")).to_be_visible()
+    splits = {
+        one["messages"][0]["content"]: one["metadata"]["split"]
+        for one in workshop.get(f"/projects/{project}/prompts")["items"]
+    }
+    assert splits == {"What is $x$?": "train", "What is $y$?": "test"}

@@ -124,7 +124,7 @@ export async function importFile(
   projectId: string,
   kind: ImportKind,
   format: string,
-  file: File,
+  file: Blob,
   published: Published | null = null,
 ): Promise<ImportResult> {
   await file.slice(0, 1).arrayBuffer().catch(refuseUnreadable);

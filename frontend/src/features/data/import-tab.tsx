@@ -1,18 +1,18 @@
 /** Drop a file, see what each row became. Good records go in, bad ones come back with a reason. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState, type DragEvent } from "react";
-import { Link } from "react-router";
 
 import { importFile, type ImportKind, type Published } from "@/api/projects";
-import type { ImportResult } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 import { Failure } from "@/components/states";
-import { bytes, plural } from "@/lib/format";
+import { bytes, number, plural } from "@/lib/format";
 
+import { chosenFolder, droppedFolder, type Folder } from "./folder/chosen";
+import { importFolder } from "./folder/send";
+import { ImportOutcome, type Imported } from "./import-result";
 import { ProblemSetForm } from "./making/problem-set-form";
 import { PUBLISHED_EXAMPLES, PublishedFields } from "./published-fields";
-import { RejectedRows } from "./rejected-rows";
 
 const KINDS: readonly (readonly [ImportKind, string])[] = [
   ["prompts", "Prompts"],
@@ -32,51 +32,11 @@ const EXAMPLES: Readonly<Record<ImportKind, string>> = {
     '{"prompt": "2 + 3 + 4?", "steps": [{"content": "2 + 3 = 5", "label": 1}, {"content": "5 + 4 = 8", "label": 0}]}',
 };
 
-/** Where the records of a kind are seen, if not in a tab of its name. */
-const TAB_OF: Partial<Record<ImportKind, string>> = {
-  preferences: "judgments",
-};
-
 const FORMATS = ["auto", "native", "trl", "trl-implicit", "openrlhf", "hh", "unpaired"];
-
-function Result({
-  result,
-  projectId,
-  kind,
-}: {
-  result: ImportResult;
-  projectId: string;
-  kind: ImportKind;
-}) {
-  const { accepted, duplicates, rejected_total: refused } = result;
-  const tab = TAB_OF[kind] ?? kind;
-  const isEmpty = accepted + duplicates + refused === 0;
-  const isGood = refused === 0 && !isEmpty;
-  return (
-    <section className="card" aria-live="polite">
-      <div className={`note ${isGood ? "good" : "warn"} import-note`}>
-        <Icon name={isGood ? "check" : "alert"} />
-        <span className="grow">
-          <b>{plural(accepted, "record")} imported.</b>
-          {isEmpty &&
-            " No records were found in the file. It must be JSONL (one JSON object per line), JSON, CSV or Parquet."}
-          {duplicates > 0 &&
-            ` ${plural(duplicates, "record")} ${duplicates === 1 ? "was" : "were"} already in the project.`}
-          {refused > 0 &&
-            ` ${plural(refused, "row")} rejected. Correct ${refused === 1 ? "it" : "them"} and import the file again.`}
-        </span>
-        <Link className="btn" to={`/projects/${projectId}/data/${tab}`}>
-          View records
-        </Link>
-      </div>
-      <RejectedRows result={result} numbered="Line, element or row" rows="rejected rows" />
-    </section>
-  );
-}
 
 /** What is sent stays as it was asked for, whatever is chosen while it is read. */
 interface Asked {
-  readonly file: File;
+  readonly source: File | Folder;
   readonly kind: ImportKind;
   readonly format: string;
   readonly published: Published | null;
@@ -95,14 +55,47 @@ function Example({ kind, published }: Pick<Asked, "kind" | "published">) {
           were published: choose the set under Records.
         </p>
       )}
-      {published?.set === "math" && (
+      {published !== null && (
         <p className="small muted">
-          JSONL, a JSON array or Parquet. A folder with one file for each problem, as MATH was
-          published: <code>podium problems read math FOLDER</code> makes a file of prompts of it.
+          JSONL, a JSON array or Parquet; or a folder with one JSON file for each problem, as MATH
+          was published (unpack it first). Of a folder with both <code>train</code> and{" "}
+          <code>test</code> only the split that you have chosen comes in.
         </p>
       )}
     </>
   );
+}
+
+/** How much of a folder has been read, of how many files; null before that is known. */
+type HowFar = readonly [number, number] | null;
+
+const isFolder = (source: File | Folder): source is Folder => "files" in source;
+
+/** Send what was asked for; `onRead` is told how much of a folder has been read. */
+async function imported(
+  projectId: string,
+  { source, kind, format, published }: Asked,
+  onRead: (howFar: HowFar) => void,
+): Promise<Imported> {
+  if (!isFolder(source)) {
+    const counts = await importFile(projectId, kind, format, source, published);
+    return { counts, kind, folder: null };
+  }
+  onRead(null);
+  const { counts, ...folder } = await importFolder(projectId, source, published, (count, total) =>
+    onRead([count, total]),
+  );
+  return { counts, kind, folder };
+}
+
+function whatIsDone(source: File | Folder, howFar: HowFar): string {
+  const then = "The records appear when the import is complete.";
+  if (!isFolder(source)) return `${bytes(source.size)}. ${then}`;
+  if (howFar === null) return "Looking for its files.";
+  const [read, total] = howFar;
+  return read < total
+    ? `${number(read)} of ${plural(total, "file")} read.`
+    : `${plural(total, "file")} read. ${then}`;
 }
 
 export function ImportTab({ projectId }: { projectId: string }) {
@@ -113,23 +106,21 @@ export function ImportTab({ projectId }: { projectId: string }) {
   // A test file that came in as train would be trained on: nobody guesses.
   const lacksSplit = published !== null && published.split === null;
   const [isOver, setOver] = useState(false);
-  const chooser = useRef<HTMLInputElement>(null);
+  const [howFar, setHowFar] = useState<HowFar>(null);
   const client = useQueryClient();
   const send = useMutation({
-    mutationFn: (asked: Asked) =>
-      importFile(projectId, asked.kind, asked.format, asked.file, asked.published),
+    mutationFn: (asked: Asked) => imported(projectId, asked, setHowFar),
     onSuccess: () => client.invalidateQueries({ queryKey: ["project", projectId] }),
   });
   const mayTake = !send.isPending && !lacksSplit;
-  const take = (files: FileList | null) => {
-    const file = files?.[0];
+  const take = (source: File | Folder | null | undefined) => {
     // One at a time: the result of the one before, with its rejected rows, would never be shown.
-    if (file !== undefined && mayTake) send.mutate({ file, kind, format, published });
+    if (source != null && mayTake) send.mutate({ source, kind, format, published });
   };
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
-    take(event.dataTransfer.files);
+    take(droppedFolder(event.dataTransfer.items) ?? event.dataTransfer.files[0]);
   };
   return (
     <div className="import">
@@ -174,44 +165,75 @@ export function ImportTab({ projectId }: { projectId: string }) {
         <Icon name="file" />
         <h2>
           {send.isPending
-            ? `Reading ${send.variables.file.name}…`
+            ? `Reading ${send.variables.source.name}…`
             : lacksSplit
               ? "Choose its split first: train or test"
-              : "Drop a file here"}
+              : `Drop a file ${published === null ? "" : "or folder "}here`}
         </h2>
         <p className="muted">
           {send.isPending
-            ? `${bytes(send.variables.file.size)}. The records appear when the import is complete.`
+            ? whatIsDone(send.variables.source, howFar)
             : "JSONL (one JSON object per line), JSON, CSV or Parquet. Importing the same file twice adds nothing."}
         </p>
-        <button
-          type="button"
-          className="btn"
-          disabled={!mayTake}
-          onClick={() => chooser.current?.click()}
-        >
-          Choose a file
-        </button>
-        <input
-          ref={chooser}
-          type="file"
-          hidden
-          aria-label="File to import"
-          onChange={(event) => {
-            take(event.target.files);
-            event.target.value = "";
-          }}
-        />
+        <div className="row">
+          <Chooser
+            words="Choose a file"
+            label="File to import"
+            isDisabled={!mayTake}
+            onChoose={(files) => take(files?.[0])}
+          />
+          {published !== null && (
+            <Chooser
+              words="Choose a folder"
+              label="Folder to import"
+              ofFolders
+              isDisabled={!mayTake}
+              onChoose={(files) => take(chosenFolder(files))}
+            />
+          )}
+        </div>
         <Example kind={kind} published={published} />
       </div>
       {send.error !== null && <Failure error={send.error} />}
-      {send.isSuccess && (
-        <Result result={send.data} projectId={projectId} kind={send.variables.kind} />
-      )}
+      {send.isSuccess && <ImportOutcome projectId={projectId} {...send.data} />}
       {/* Out of sight, not gone: what is made meanwhile is looked at, and what was typed stays. */}
       <div className="import" hidden={kind !== "prompts"}>
         <ProblemSetForm projectId={projectId} />
       </div>
     </div>
+  );
+}
+
+/** A button and the field that it opens. */
+function Chooser(props: {
+  words: string;
+  label: string;
+  ofFolders?: boolean;
+  isDisabled: boolean;
+  onChoose: (files: FileList | null) => void;
+}) {
+  const field = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <button
+        type="button"
+        className="btn"
+        disabled={props.isDisabled}
+        onClick={() => field.current?.click()}
+      >
+        {props.words}
+      </button>
+      <input
+        ref={field}
+        type="file"
+        hidden
+        {...(props.ofFolders === true && { webkitdirectory: "" })}
+        aria-label={props.label}
+        onChange={(event) => {
+          props.onChoose(event.target.files);
+          event.target.value = "";
+        }}
+      />
+    </>
   );
 }

@@ -1,6 +1,7 @@
 /** The rejected rows of an import, each with its reason. */
 import type { ImportResult } from "@/api/types";
 import { Table } from "@/components/table";
+import { PlainText } from "@/components/text/plain-text";
 import { Sentence } from "@/components/text/sentence";
 import { number, sentence } from "@/lib/format";
 
@@ -9,7 +10,10 @@ export function RejectedRows(props: {
   /** What their numbers count, and what they are in the plural. */
   numbered: string;
   rows: string;
+  /** What is shown in place of a number, such as the name of a file. */
+  nameOf?: ((line: number) => string) | undefined;
 }) {
+  const { nameOf } = props;
   const { rejected, rejected_total: total } = props.result;
   return (
     <>
@@ -19,10 +23,19 @@ export function RejectedRows(props: {
         </p>
       )}
       {rejected.length > 0 && (
-        <Table columns={[[props.numbered, "num"], "Reason"]} items={rejected}>
+        <Table
+          columns={[nameOf === undefined ? [props.numbered, "num"] : props.numbered, "Reason"]}
+          items={rejected}
+        >
           {({ line, reason }) => (
             <tr key={`${line}-${reason}`}>
-              <td className="num">{line}</td>
+              {nameOf === undefined ? (
+                <td className="num">{line}</td>
+              ) : (
+                <td className="file-name">
+                  <PlainText text={nameOf(line)} />
+                </td>
+              )}
               <td>
                 <Sentence text={sentence(reason)} />
               </td>
