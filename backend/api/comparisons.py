@@ -1,10 +1,13 @@
 """Comparisons, what people said of them, and how far they agree."""
 
+from functools import partial
+
 from fastapi import Response
 
 from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, answer_of_job
 from backend.deps import IDEMPOTENT, Now, PageDep, SessionDep
 from backend.domain.access import Caller
+from backend.domain.assignment import Quota, QuotaRule
 from backend.errors import InvalidInput
 from backend.jobs.agreement import cache_key
 from backend.phases import Phases
@@ -14,6 +17,8 @@ from backend.schemas.comparisons import (
     AskedCriterion,
     ComparisonAnswer,
     ComparisonBody,
+    ComparisonsChange,
+    ComparisonsChanged,
     JudgmentCounts,
     ListedComparison,
     ListedJudgment,
@@ -23,8 +28,12 @@ from backend.schemas.projects.agreement import AgreementAnswer
 from backend.schemas.vocabulary import Role
 from backend.store import judgment_counts, prompt_rankings, record_texts
 from backend.store.data import comparisons, judgments, projects
+from backend.store.data.comparisons import Below
 
 router = api_router("comparisons")
+
+# Comparisons that one transaction changes; so many are looked at in one read.
+AT_ONCE = 500
 
 
 @router.post("/projects/{project_id}/comparisons", status_code=201, openapi_extra=IDEMPOTENT)
@@ -49,6 +58,56 @@ def list_comparisons(
         session, project_id, page, run_id=run_id, prompt_id=prompt_id, is_open=is_open
     )
     return record_texts.of_comparisons(session, found)
+
+
+@router.patch("/projects/{project_id}/comparisons")
+async def change_comparisons(
+    project_id: str, body: ComparisonsChange, phases: Phases
+) -> ComparisonsChanged:
+    """Ask for more judgments of comparisons that are there: of some, or of all in short batches.
+
+    None wants fewer than before, so to ask twice changes nothing more. Practice comparisons are
+    left out, and refused where they are named.
+    """
+    rule = await phases.read(
+        lambda session: comparisons.rule(session, project_id, body.judgments_required)
+    )
+    if body.comparison_ids is not None:
+        quotas = {one: rule.quota(one, place=0) for one in body.comparison_ids}
+        return await _changed(project_id, quotas, body, phases)
+    changed = ComparisonsChanged(comparisons=0, judgments=0)
+    found: Below | None = Below({})
+    while found is not None:
+        if found.quotas:
+            more = await _changed(project_id, found.quotas, body, phases)
+            changed.comparisons += more.comparisons
+            changed.judgments += more.judgments
+        found = await phases.read(
+            partial(_next_below, project_id=project_id, rule=rule, before=found)
+        )
+    return changed
+
+
+def _next_below(
+    session: SessionDep, *, project_id: str, rule: QuotaRule, before: Below
+) -> Below | None:
+    return comparisons.next_below(session, project_id, rule, before, limit=AT_ONCE)
+
+
+async def _changed(
+    project_id: str, quotas: dict[str, Quota], body: ComparisonsChange, phases: Phases
+) -> ComparisonsChanged:
+    """One short batch, and its line of the audit log."""
+
+    def _ask(session: SessionDep, _: Caller) -> ComparisonsChanged:
+        if body.comparison_ids is not None:
+            comparisons.must_be_judged(session, body.comparison_ids)
+        changed = comparisons.ask_for_more(session, project_id, quotas)
+        asked = {"judgments_required": body.judgments_required}
+        phases.note_change(before=None, after={**asked, **changed.model_dump()})
+        return changed
+
+    return await phases.write(_ask)
 
 
 @router.get("/projects/{project_id}/judgments")

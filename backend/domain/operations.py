@@ -114,6 +114,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_responses": _reads(Of.PROJECT),
     "create_comparison": _runs(Of.PROJECT, 8 * MIB),
     "list_comparisons": _reads(Of.PROJECT),
+    "change_comparisons": _runs(Of.PROJECT),
     "list_rankings": _reads(Of.PROJECT)._replace(is_traced=True),
     "list_judgments": _anybody(Of.PROJECT)._replace(is_traced=True),
     "count_judgments": _reads(Of.PROJECT)._replace(is_heavy=True),

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from backend.schemas.paging import ApiAnswer, Body, BodyPart, Id, Name, as_name
 from backend.schemas.records import MAX_RESPONSES, Message
@@ -13,6 +13,8 @@ from backend.schemas.vocabulary import ReviewReason, Verdict
 MOST_CRITERIA = 5
 LONGEST_NAME = 40
 LONGEST_QUESTION = 300
+# Of one change; each of them is named.
+MOST_COMPARISONS = 500
 
 CriterionName = Annotated[
     str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(as_name)
@@ -85,6 +87,40 @@ class ComparisonBody(Body):
     prompt_id: Id
     response_ids: list[Id] = Field(min_length=2, max_length=MAX_RESPONSES)
     judgments_required: int | None = Field(None, ge=1, le=100)
+
+
+class ComparisonsChange(Body):
+    """More judgments for comparisons that are there; one that wants as many keeps what it wants."""
+
+    judgments_required: int | None = Field(
+        None,
+        ge=1,
+        le=100,
+        description="How many judgments each of them wants at least. Left out: as many as the "
+        "settings of the project say of new comparisons, overlap included.",
+    )
+    comparison_ids: list[Id] | None = Field(
+        None,
+        min_length=1,
+        max_length=MOST_COMPARISONS,
+        description="Which ones; wanted with `judgments_required`. Left out: all of the project.",
+    )
+
+    @model_validator(mode="after")
+    def _says_how_many(self) -> Self:
+        if self.comparison_ids is not None and self.judgments_required is None:
+            raise ValueError(
+                "found comparison_ids without judgments_required; say how many judgments each of "
+                "them wants"
+            )
+        return self
+
+
+class ComparisonsChanged(ApiAnswer):
+    """What asking for more judgments has changed."""
+
+    comparisons: int = Field(description="How many want more judgments than before.")
+    judgments: int = Field(description="How many more these want together.")
 
 
 class ComparisonAnswer(ApiAnswer):

@@ -424,6 +424,7 @@ def body_of(name: str, person: Person, site: Site) -> Any:
         "import_file": lambda: b'{"prompt": "x"}',
         "make_problem_set": lambda: {"set": "arithmetic", "levels": [1], "count": 1},
         "create_comparison": site.comparison_body,
+        "change_comparisons": lambda: {"judgments_required": 1},
         "send_to_ranking": site.two_samples,
         "put_up_pairs": lambda: {"other_run_id": site.once("run against", site.generated_run)},
         "create_snapshot": lambda: {"name": "n", "kind": "prompts"},

@@ -23,11 +23,11 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import func, select
 
-from backend.domain.assignment import LEASE, RELEASED, RENEWABLE, RENEWABLE_OFFLINE
+from backend.domain.assignment import LEASE, RELEASED, RENEWABLE, RENEWABLE_OFFLINE, Quota
 from backend.errors import Conflict
 from backend.schemas.comparisons import AssignmentAnswer, JudgmentAnswer, JudgmentBody, LeaseEnd
 from backend.schemas.vocabulary import ReviewReason
-from backend.store.data import agreement, assignments, judgments, projects
+from backend.store.data import agreement, assignments, comparisons, judgments, projects
 from backend.store.db import Database
 from backend.store.paging import Page
 from backend.store.tables.data import Assignment, Comparison, Judgment
@@ -425,6 +425,15 @@ class LateAnswers(RuleBasedStateMachine):
             with self.database.write() as session:
                 person = self.crowd.people[one.person]
                 assignments.skip(session, one.answer.id, person, reason="unsure")
+
+    @rule(more=st.integers(0, 2))
+    def ask_for_more(self, more: int) -> None:
+        """Somebody asks for more judgments of all comparisons, or for as many as there are."""
+        self.required += more
+        with self.database.write() as session:
+            ours = select(Comparison.id).where(Comparison.project_id == self.project)
+            quotas = dict.fromkeys(session.scalars(ours), Quota(self.required))
+            comparisons.ask_for_more(session, self.project, quotas)
 
     @invariant()
     def every_answer_is_kept_once_by_its_author(self) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sqlalchemy import ColumnElement, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
-from backend.domain.assignment import LEASE, QuotaRule
+from backend.domain.assignment import LEASE, Quota, QuotaRule
 from backend.domain.records.formats import read_row
 from backend.errors import Conflict
 from backend.jobs.withdrawal import settle
@@ -214,12 +214,26 @@ class Room:
             chosen, rejected = row["responses"]
             ranked = {"chosen": chosen, "rejected": rejected, "annotator": f"file {person}"}
             self.take("preferences", {"prompt": row["prompt"], **ranked})
+        elif verb == "ask":
+            self.ask(which)
         elif verb in ("lease", "reload"):
             self.lease(person, held=None if verb == "lease" else [])
         elif self.leases[person]:
             held = self.leases[person]
             with suppress(Conflict):
                 self.act(verb, person, held[which % len(held)])
+
+    def ask(self, which: int) -> None:
+        """Ask for two or three judgments of some comparison, or as many as of new ones of all."""
+        with self.database.write() as session:
+            ours = select(Comparison.id).where(Comparison.project_id == self.project)
+            ids = session.scalars(ours.order_by(Comparison.number)).all()
+            if which == 0:
+                rule = projects.quota_rule(session, self.project)
+                quotas = {one: rule.quota(one, place=place) for place, one in enumerate(ids)}
+            else:
+                quotas = {ids[which % len(ids)]: Quota(which % 2 + 2)}
+            comparisons.ask_for_more(session, self.project, quotas)
 
     def lease(self, person: int, *, held: list[str] | None) -> None:
         """Take the next one; with `held` nothing, live leases come back."""
@@ -270,7 +284,7 @@ class Room:
 
 VERBS = (
     "lease", "lease", "lease", "judge", "judge", "skip", "renew", "revise", "reload", "wait",
-    "add", "import",
+    "add", "import", "ask",
 )  # fmt: skip
 turns = st.lists(
     st.tuples(st.sampled_from(VERBS), st.integers(0, PEOPLE - 1), st.integers(0, 7)), max_size=24

@@ -31,6 +31,7 @@ from backend.jobs.import_file import import_file, settle_import
 from backend.jobs.work import Cancelled
 from backend.machine.wall_clock import now
 from backend.main import ROUTERS, create_app
+from backend.schemas.comparisons import MOST_COMPARISONS
 from backend.schemas.run_directory.events import SampleLine
 from backend.settings import Settings
 from backend.store import jobs
@@ -213,6 +214,19 @@ def comparisons(caller: Caller) -> None:
     caller.post(f"/projects/{PROJECT}/comparisons", body)
 
 
+def more_judgments(caller: Caller) -> None:
+    """As many as one request may name; most of the first ones are judged, and are open again."""
+    number = next(caller.numbers)
+    with caller.database.read() as session:
+        ours = select(Comparison.id).where(Comparison.project_id == PROJECT)
+        first = number * MOST_COMPARISONS % (COMPARISONS // 2)
+        ids = session.scalars(
+            ours.order_by(Comparison.number).offset(first).limit(MOST_COMPARISONS)
+        )
+        body = {"comparison_ids": ids.all(), "judgments_required": 2 + number % 99}
+    caller.send("PATCH", f"/projects/{PROJECT}/comparisons", body)
+
+
 def ranking(caller: Caller) -> None:
     for by in (LEASING, TIRELESS):
         taken = caller.lease(by)
@@ -331,7 +345,7 @@ def outside_metrics(caller: Caller) -> None:
 WORK: tuple[Callable[[Caller], None], ...] = (
     sign_in_and_out, people, invitations, projects, withdrawn_jobs, practice, comparisons, ranking,
     snapshots, models, runs, many_runs, pins, experiments, views, sent_samples, pairs,
-    outside_metrics,
+    outside_metrics, more_judgments,
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from backend.domain.agreement.judged import Judged
 from tests.e2e.conftest import OpenPage
+from tests.e2e.test_pages import barriers
 from tests.e2e.workshop import Workshop
 from tests.raters import Task, simulated
 
@@ -139,6 +140,27 @@ def test_the_headline_and_the_rows_are_those_of_the_api(
     expect(page.get_by_text(f"95 % interval {low} to {high}")).to_be_visible()
     page.get_by_role("link", name="Agreement by annotator and week").press("Enter")
     expect(region).to_be_visible()
+
+
+def test_a_disputed_comparison_is_asked_for_one_more_judgment(
+    workshop: Workshop, open_page: OpenPage, axe: str
+) -> None:
+    judged = list(simulated([Task(2, 0.6)], 20, seed=1))
+    project = project_of(workshop, "Disputed", judged)
+    (first, *_) = workshop.get(f"/projects/{project}/agreement")["disputes"]
+    page = open_page(f"/projects/{project}/data/agreement")
+    disputes = page.locator("section", has_text="Comparisons with the least agreement")
+    disputes.get_by_role("button", name=first["prompt"], exact=True).press("Enter")
+
+    ask = disputes.get_by_role("button", name="Ask for one more judgment")
+    ask.press("Enter")
+
+    expect(disputes).to_contain_text("It wants 1 more judgment")
+    expect(disputes).to_contain_text("2 of 3 judgments")
+    expect(ask).to_be_focused()
+    (open_one,) = workshop.get(f"/projects/{project}/comparisons", is_open=True)["items"]
+    assert open_one["id"] == first["comparison_id"]
+    assert barriers(page, axe) == []
 
 
 def test_new_judgments_change_the_agreement_of_an_open_page(

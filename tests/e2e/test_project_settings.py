@@ -65,6 +65,33 @@ def test_a_form_that_is_out_of_date_undoes_nothing(workshop: Workshop, open_page
     is_conflict(open_page)
 
 
+def test_existing_comparisons_are_asked_for_as_many_judgments_as_new_ones(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Asked later")
+    rows = [{"prompt": f"q{n}", "responses": ["a", "b"]} for n in range(3)]
+    workshop.take_in(project, "comparisons", rows)
+    page = open_page(f"/projects/{project}/settings")
+    ask = page.get_by_role("button", name="Ask for as many of existing comparisons")
+    page.get_by_label("First comparisons with two judgments").fill("2")
+    expect(ask).to_be_disabled()
+    press(page, "Save")
+    expect(page.get_by_text("Saved.")).to_be_visible()
+
+    for said in (
+        "2 existing comparisons want 2 more judgments together.",
+        "All existing comparisons want as many already.",
+    ):
+        ask.click()
+        expect(page.get_by_role("dialog")).to_contain_text("This cannot be undone.")
+        press(page, "Ask for more judgments")
+        expect(page.get_by_text(said)).to_be_visible()
+        expect(ask).to_be_focused()
+
+    listed = workshop.get(f"/projects/{project}/comparisons", oldest_first=True)["items"]
+    assert [one["judgments_required"] for one in listed] == [2, 2, 1]
+
+
 def test_guidelines_that_two_people_wrote_are_compared_first(
     workshop: Workshop, open_page: OpenPage, axe: str
 ) -> None:

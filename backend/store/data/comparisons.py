@@ -4,26 +4,28 @@ Called by the routes and by the imports, also of what a `generate` run has sampl
 is `store.data.assignments`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy import ColumnElement, Select, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from backend.domain.assignment import Quota
+from backend.domain.assignment import Quota, QuotaRule
 from backend.domain.records.imported import ComparisonInput
-from backend.errors import InvalidInput, NotFound
-from backend.schemas.comparisons import ComparisonAnswer, ComparisonBody
+from backend.errors import Conflict, InvalidInput, NotFound
+from backend.schemas.comparisons import ComparisonAnswer, ComparisonBody, ComparisonsChanged
 from backend.schemas.paging import Listing
 from backend.schemas.records import MAX_RESPONSES
 from backend.store import given
-from backend.store.data import projects, prompts, responses, tallies
+from backend.store.data import places, projects, prompts, responses, tallies
+from backend.store.data.candidates import LEASED
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.tables.columns import FromImport
-from backend.store.tables.data import Comparison, Prompt, Response
+from backend.store.tables.data import Assignment, Comparison, Prompt, Response
+from backend.store.tables.practice import PracticeComparison
 from backend.store.tables.runs import Run
 from backend.store.visibility import is_visible
 
@@ -212,6 +214,138 @@ def _quotas(
         few = some.limit(rule.overlap_first).subquery()
         place = session.scalar(select(func.count()).select_from(few)) or 0
     return [rule.quota(one, place=place + index) for index, one in enumerate(ids)]
+
+
+def rule(session: Session, project_id: str, each: int | None) -> QuotaRule:
+    """The rule by which each comparison wants so many judgments; None = that of the project."""
+    return projects.quota_rule(session, project_id) if each is None else QuotaRule(each)
+
+
+class Below(NamedTuple):
+    """Comparisons that want fewer judgments than a rule says, and how far was looked for them.
+
+    `after`: the number of the last one that was looked at; `place`: how many were looked at.
+    """
+
+    quotas: dict[str, Quota]
+    after: int = 0
+    place: int = 0
+
+
+def next_below(
+    session: Session, project_id: str, rule: QuotaRule, before: Below, *, limit: int
+) -> Below | None:
+    """Look at the next comparisons of a project, up to `limit`; None: there are no more."""
+    rows = session.execute(
+        select(
+            Comparison.number,
+            Comparison.id,
+            Comparison.judgments_required,
+            _is_practice().label("is_practice"),
+        )
+        .where(Comparison.project_id == project_id, Comparison.number > before.after)
+        .order_by(Comparison.number)
+        .limit(limit)
+    ).all()
+    if not rows:
+        return None
+    quotas = {row.id: rule.quota(row.id, place=before.place + at) for at, row in enumerate(rows)}
+    wanting = {row.id for row in rows if _falls_short(row, quotas)}
+    found = {one: quota for one, quota in quotas.items() if one in wanting}
+    return Below(found, rows[-1].number, before.place + len(rows))
+
+
+def ask_for_more(
+    session: Session, project_id: str, quotas: Mapping[str, Quota]
+) -> ComparisonsChanged:
+    """Have comparisons want so many judgments, each by its id, unless they want as many already.
+
+    Practice comparisons are left out. An annotator who has judged or skipped one does not get it
+    again. Raises NotFound for one that is not of the project.
+    """
+    projects.lock(session, project_id)
+    rows = session.execute(
+        select(
+            Comparison.id,
+            Comparison.project_id,
+            Comparison.judgments_required,
+            Comparison.judged,
+            _is_practice().label("is_practice"),
+        )
+        # Told the project, too, SQLite would read all comparisons of it.
+        .where(Comparison.id.in_(quotas))
+        .order_by(Comparison.number)
+        .with_for_update(of=Comparison)
+    ).all()
+    _must_be_there(quotas, {row.id for row in rows if row.project_id == project_id})
+    short = [row for row in rows if _falls_short(row, quotas)]
+    more = {row.id: quotas[row.id].judgments_required - row.judgments_required for row in short}
+    if not more:
+        return ComparisonsChanged(comparisons=0, judgments=0)
+    for quota in {quotas[one] for one in more}:
+        _set_quota(session, [one for one in more if quotas[one] == quota], quota)
+    opened = [
+        row.id
+        for row in short
+        if row.judgments_required <= row.judged < quotas[row.id].judgments_required
+    ]
+    if opened:
+        _pass_again(session, opened)
+        # What annotators have passed up to a place is no longer all that wants judgments there.
+        places.forget(session, project_id)
+    wanted = sum(more.values())
+    tallies.add(session, project_id, wanted=wanted, finished=-len(opened))
+    return ComparisonsChanged(comparisons=len(more), judgments=wanted)
+
+
+def must_be_judged(session: Session, comparison_ids: Sequence[str]) -> None:
+    """Raise Conflict if one of these is for practice, and so wants no judgments."""
+    asked = PracticeComparison.comparison_id.in_(comparison_ids)
+    found = session.scalar(select(func.min(PracticeComparison.comparison_id)).where(asked))
+    if found is not None:
+        raise Conflict(
+            f"comparison {found} is for practice, so it wants no judgments",
+            advice="Remove it from practice first, or leave it out.",
+        )
+
+
+def _is_practice() -> ColumnElement[bool]:
+    """Whether the comparison of the enclosing query is for practice."""
+    kept = select(PracticeComparison.comparison_id)
+    return kept.where(PracticeComparison.comparison_id == Comparison.id).exists()
+
+
+def _falls_short(row: Any, quotas: Mapping[str, Quota]) -> bool:
+    wanted: int = row.judgments_required
+    return not row.is_practice and wanted < quotas[row.id].judgments_required
+
+
+def _must_be_there(asked: Iterable[str], found: set[str]) -> None:
+    missing = [one for one in asked if one not in found]
+    if missing:
+        raise NotFound(f"there is no comparison {missing[0]} in this project")
+
+
+def _set_quota(session: Session, ids: Sequence[str], quota: Quota) -> None:
+    overlap = {"is_overlap": True} if quota.is_overlap else {}
+    session.execute(
+        update(Comparison)
+        .where(Comparison.id.in_(ids))
+        .values(judgments_required=quota.judgments_required, **overlap),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def _pass_again(session: Session, ids: Sequence[str]) -> None:
+    """Have those who are done with comparisons that are open again pass them."""
+    of_it = select(Comparison.number).where(Comparison.id == Assignment.comparison_id)
+    number = of_it.correlate(Assignment).scalar_subquery()
+    session.execute(
+        update(Assignment)
+        .where(Assignment.comparison_id.in_(ids), Assignment.state != LEASED)
+        .values(passed=number),
+        execution_options={"synchronize_session": False},
+    )
 
 
 def listing(

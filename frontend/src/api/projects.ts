@@ -4,6 +4,8 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { post, Problem, request } from "./client";
 import type {
   Agreement,
+  ComparisonsChange,
+  ComparisonsChanged,
   Demonstration,
   ImportResult,
   Job,
@@ -39,6 +41,13 @@ export const createProject = (body: Partial<ProjectBody> & { name: string }) =>
 
 export const changeProject = (projectId: string, change: ProjectChange) =>
   request<Project>(`/projects/${projectId}`, { method: "PATCH", body: change });
+
+/** More judgments for comparisons that are there: of the named ones or, without names, of all. */
+export const askForJudgments = (projectId: string, change: ComparisonsChange) =>
+  request<ComparisonsChanged>(`/projects/${projectId}/comparisons`, {
+    method: "PATCH",
+    body: change,
+  });
 
 const pages = <Item>(
   projectId: string,

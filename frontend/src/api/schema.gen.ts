@@ -523,6 +523,38 @@ export interface components {
             judgments_required?: number | null;
         };
         /**
+         * ComparisonsChange
+         * @description More judgments for comparisons that are there; one that wants as many keeps what it wants.
+         */
+        ComparisonsChange: {
+            /**
+             * Judgments Required
+             * @description How many judgments each of them wants at least. Left out: as many as the settings of the project say of new comparisons, overlap included.
+             */
+            judgments_required?: number | null;
+            /**
+             * Comparison Ids
+             * @description Which ones; wanted with `judgments_required`. Left out: all of the project.
+             */
+            comparison_ids?: string[] | null;
+        };
+        /**
+         * ComparisonsChanged
+         * @description What asking for more judgments has changed.
+         */
+        ComparisonsChanged: {
+            /**
+             * Comparisons
+             * @description How many want more judgments than before.
+             */
+            comparisons: number;
+            /**
+             * Judgments
+             * @description How many more these want together.
+             */
+            judgments: number;
+        };
+        /**
          * ConfigProblem
          * @description One thing wrong with a config: where (dotted path), what, and what to do.
          */

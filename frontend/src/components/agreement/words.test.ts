@@ -9,6 +9,7 @@ import {
   percent,
   range,
   shareCertainty,
+  whenKnown,
   whyNoInterval,
   whyUndefined,
 } from "./words";
@@ -85,6 +86,21 @@ describe("why there is no agreement", () => {
   });
   test("there is one", () => {
     expect(whyUndefined(found({ ...NONE, value: 0.4, comparisons: 4 }, 4))).toBeNull();
+  });
+});
+
+describe("when there will be an agreement", () => {
+  const one = { judgments_per_comparison: 1, overlap_first: 0, overlap_share: 0 };
+  test("some comparisons want two judgments", () => {
+    for (const more of [
+      { judgments_per_comparison: 2 },
+      { overlap_first: 1 },
+      { overlap_share: 0.1 },
+    ])
+      expect(whenKnown({ ...one, ...more })).toMatch(/^As soon as two annotators/);
+  });
+  test("each wants one, so somebody has to ask for two", () => {
+    expect(whenKnown(one)).toMatch(/ask for two of some of them in Settings/);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Agreement in words: numbers as they read, and why there is none. Pure; Data and Now use it. */
-import type { Agreement, Facts } from "@/api/types";
+import type { Agreement, Facts, Project } from "@/api/types";
 import { percent as percentOf, plural } from "@/lib/format";
 
 type Pairwise = Facts["agreement"];
@@ -32,10 +32,20 @@ export function whyUndefined(found: Agreement): string | null {
   const { value, comparisons } = found.everybody.agreement;
   if (value !== null) return null;
   if (found.judged_twice === 0)
-    return "No comparison was ranked by two annotators. Ask for two judgments on some comparisons and let a second person rank.";
+    return "No comparison was ranked by two annotators. Let a second person rank. Where comparisons want one judgment each, first ask for two of some of them: in Settings, on the Project tab, for new and for existing comparisons.";
   if (comparisons === 0)
     return "Comparisons were ranked twice, but no two of the same responses were placed by both annotators. Ask annotators to place all responses.";
   return "All responses were tied in every comparison that was ranked twice, so agreement cannot be told from chance.";
+}
+
+type Wanted = Pick<Project, "judgments_per_comparison" | "overlap_first" | "overlap_share">;
+
+/** When there will be an agreement, in a project without judgments. */
+export function whenKnown(project: Wanted): string {
+  const { judgments_per_comparison: each, overlap_first: first, overlap_share: share } = project;
+  if (each > 1 || first > 0 || share > 0)
+    return "As soon as two annotators have ranked the same comparison, this page shows how far they agree.";
+  return "This page shows how far two annotators agree who ranked the same comparison. New comparisons of this project want one judgment each: ask for two of some of them in Settings, on the Project tab.";
 }
 
 /** Why an agreement has no interval; null where it has one. */

@@ -6,7 +6,7 @@ import { useState, type ReactNode } from "react";
 
 import { judgmentCountsQuery } from "@/api/judgments";
 import { agreementQuery, projectQuery } from "@/api/projects";
-import type { Agreement } from "@/api/types";
+import type { Agreement, Project } from "@/api/types";
 import { CriterionChoice } from "./criterion-choice";
 import { IntervalBar } from "@/components/agreement/interval-bar";
 import { Empty, Loaded, Skeleton } from "@/components/states";
@@ -16,6 +16,7 @@ import {
   decimals,
   headline,
   range,
+  whenKnown,
   whyNoInterval,
   whyUndefined,
 } from "@/components/agreement/words";
@@ -161,27 +162,29 @@ export function AgreementTab({ projectId }: { projectId: string }) {
   const project = useQuery(projectQuery(projectId));
   return (
     <Loaded query={project} lines={8}>
-      {({ criteria }) =>
-        criteria.length === 0 ? (
+      {(found) =>
+        found.criteria.length === 0 ? (
           <div className="agreement-tab">
-            <Report projectId={projectId} criterion={null} empty={<NoneYet id={projectId} />} />
+            <Report projectId={projectId} criterion={null} empty={<NoneYet project={found} />} />
           </div>
         ) : (
-          <ByCriterion projectId={projectId} names={criteria.map(({ name }) => name)} />
+          <ByCriterion project={found} />
         )
       }
     </Loaded>
   );
 }
 
-function ByCriterion({ projectId, names }: { projectId: string; names: readonly string[] }) {
+function ByCriterion({ project }: { project: Project }) {
+  const projectId = project.id;
+  const names = project.criteria.map(({ name }) => name);
   const [chosen, setCriterion] = useState<string | null>(null);
   const counts = useQuery(judgmentCountsQuery(projectId));
   const isKnown = counts.data !== undefined || counts.error !== null;
   const first = counts.data === undefined ? null : firstJudged(names, counts.data);
   const criterion = chosen ?? first;
   const isAnyJudged = counts.data === undefined || counts.data.judgments > 0;
-  const empty = isAnyJudged ? <NoneUnderThis /> : <NoneYet id={projectId} />;
+  const empty = isAnyJudged ? <NoneUnderThis /> : <NoneYet project={project} />;
   return (
     <div className="agreement-tab">
       <CriterionChoice projectId={projectId} value={criterion} onChange={setCriterion} />
@@ -194,10 +197,8 @@ function ByCriterion({ projectId, names }: { projectId: string; names: readonly 
   );
 }
 
-const NoneYet = ({ id }: { id: string }) => (
-  <NoJudgments projectId={id}>
-    As soon as two annotators have ranked the same comparison, this page shows how far they agree.
-  </NoJudgments>
+const NoneYet = ({ project }: { project: Project }) => (
+  <NoJudgments projectId={project.id}>{whenKnown(project)}</NoJudgments>
 );
 
 const NoneUnderThis = () => (

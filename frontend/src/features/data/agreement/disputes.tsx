@@ -1,14 +1,18 @@
 /** The comparisons about which annotators disagree most, each with its texts and who ranked it how. */
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Fragment, useId, useState } from "react";
 
 import { rankedComparisonQuery } from "@/api/judgments";
-import type { Agreement } from "@/api/types";
+import { askForJudgments } from "@/api/projects";
+import type { Agreement, RankedComparison } from "@/api/types";
 import { decimals } from "@/components/agreement/words";
+import { PendingButton } from "@/components/form/pending-button";
 import { RankedComparisonCard } from "@/components/rankings/ranked-comparison";
+import { Refused } from "@/components/refused";
 import { Loaded } from "@/components/states";
 import { Table } from "@/components/table";
-import { number, shortId } from "@/lib/format";
+import { useMayChange } from "@/components/use-may";
+import { number, plural, shortId } from "@/lib/format";
 
 /** How many are shown before somebody asks for all. */
 const FIRST = 10;
@@ -82,8 +86,44 @@ function Opened({ projectId, comparisonId }: { projectId: string; comparisonId: 
   return (
     <Loaded query={query} lines={3}>
       {({ items }) =>
-        items.map((one) => <RankedComparisonCard key={one.id} comparison={one} isWhole />)
+        items.map((one) => (
+          <Fragment key={one.id}>
+            <RankedComparisonCard comparison={one} isWhole />
+            <OneMore projectId={projectId} comparison={one} />
+          </Fragment>
+        ))
       }
     </Loaded>
+  );
+}
+
+/** A third judgment decides what two contradict each other about. */
+function OneMore({ projectId, comparison }: { projectId: string; comparison: RankedComparison }) {
+  const { id, judgments, judgments_required: wanted } = comparison;
+  const mayChange = useMayChange(projectId);
+  const client = useQueryClient();
+  const asking = useMutation({
+    // Said as a whole number, so that two people who ask at once ask for the same one.
+    mutationFn: (required: number) =>
+      askForJudgments(projectId, { comparison_ids: [id], judgments_required: required }),
+    onSettled: () => client.invalidateQueries({ queryKey: ["project", projectId] }),
+  });
+  const left = wanted - judgments.length;
+  return (
+    <div className="row">
+      {mayChange && (
+        <PendingButton
+          isPending={asking.isPending}
+          onPress={() => asking.mutate(Math.max(wanted, judgments.length) + 1)}
+        >
+          {asking.isPending ? "Asking…" : "Ask for one more judgment"}
+        </PendingButton>
+      )}
+      <span className="small muted" role="status">
+        {left > 0 &&
+          `It wants ${plural(left, "more judgment")}, of somebody who has not judged it. Comparisons with fewer judgments come first.`}
+      </span>
+      <Refused asked={asking} />
+    </div>
   );
 }

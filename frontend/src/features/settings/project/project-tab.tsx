@@ -12,8 +12,9 @@ import { Failure, Loaded } from "@/components/states";
 import { JudgmentsFields } from "@/components/form/judgments-fields";
 
 import { CriteriaField, whatIsWrong } from "./criteria-field";
+import { ExistingComparisons } from "./existing-comparisons";
 import { NewerNote } from "./newer-note";
-import { changeOf, linesOf, type FieldName, type Typed } from "./typed";
+import { changeOf, isSameWanted, linesOf, type FieldName, type Typed } from "./typed";
 import { useTyped, type Newer } from "./use-typed";
 import { VersionList } from "./version-list";
 
@@ -83,9 +84,7 @@ function ProjectForm({ project }: { project: Project }) {
         isNew={isNewText}
       />
       <JudgmentsFields value={typed} onChange={set} />
-      <p className="small muted">
-        This applies to new comparisons; existing ones need as many judgments as before.
-      </p>
+      <ExistingComparisons projectId={project.id} isSaved={isSameWanted(typed, newest)} />
       <CriteriaField rows={typed.criteria} onChange={(criteria) => set({ criteria })} />
       <ReasonsField text={typed.reasons} onChange={(reasons) => set({ reasons })} />
       {newer !== null && <NewerNote newer={newer} newest={newest} onTakeTheirs={giveUp} />}

@@ -55,6 +55,10 @@ const fieldsWhere = (isMeant: (text: (typed: Typed) => string) => boolean): Fiel
 export const differing = (one: Typed, other: Typed): FieldName[] =>
   fieldsWhere((text) => text(one) !== text(other));
 
+/** Whether the numbers of judgments are the same. */
+export const isSameWanted = (one: Typed, other: Typed): boolean =>
+  differing(one, other).every((field) => !["each", "first", "percent"].includes(field));
+
 /** Those that were typed on `from` and that somebody else made something else meanwhile. */
 export const clashing = (typed: Typed, from: Typed, newest: Typed): FieldName[] =>
   fieldsWhere(
