@@ -245,7 +245,7 @@ class ListedJudgment(JudgmentAnswer):
         description="Name of its annotator; null for whoever may not see the members."
     )
     prompt: str = Field(description="The beginning of the last turn of the prompt.")
-    responses: dict[str, str] = Field(description="How the placed responses begin, by id.")
+    responses: dict[str, str] = Field(description="How those begin that have a place or a flag.")
 
 
 class CriterionCount(ApiAnswer):

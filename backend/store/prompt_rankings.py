@@ -93,7 +93,9 @@ def _answer(judgment: Judgment, viewer: str, names: dict[str, str]) -> GivenRank
         tiers=judgment.tiers,
         unranked=judgment.unranked,
         verdict=judgment.verdict,
+        reasons=judgment.reasons,
         rankings=judgment.rankings,
+        flags=judgment.flags,
         comment=judgment.comment,
         created_at=judgment.created_at,
     )

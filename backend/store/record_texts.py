@@ -47,7 +47,7 @@ def of_judgments(
 ) -> Listing[ListedJudgment]:
     """Complete a page of judgments with what was judged, and names for those who may see them."""
     asked = comparisons.prompt_beginnings(session, [one.comparison_id for one in found.items])
-    texts = _responses(session, {name for one in found.items for name in _ranked(one)})
+    texts = _responses(session, {name for one in found.items for name in _named(one)})
     names = record_names.of_users(
         session, {one.user_id for one in found.items if sees_names} | {viewer}
     )
@@ -56,16 +56,17 @@ def of_judgments(
             **dict(one),
             by=names.get(one.user_id),
             prompt=asked[one.comparison_id],
-            responses={name: texts[name] for name in _ranked(one) if name in texts},
+            responses={name: texts[name] for name in _named(one) if name in texts},
         )
         for one in found.items
     ]
     return Listing(items=items, next_cursor=found.next_cursor)
 
 
-def _ranked(judgment: JudgmentAnswer) -> set[str]:
-    """Every response that it places somewhere, under any criterion."""
-    tiers = [*judgment.tiers, *(tier for one in judgment.rankings for tier in one.tiers)]
+def _named(judgment: JudgmentAnswer) -> set[str]:
+    """Every response that it places somewhere, under any criterion, or flags."""
+    places = (tier for one in judgment.rankings for tier in one.tiers)
+    tiers = [*judgment.tiers, *places, judgment.flags]
     return {name for tier in tiers for name in tier}
 
 

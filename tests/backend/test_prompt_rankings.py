@@ -48,6 +48,22 @@ def test_a_prompt_leads_to_who_ranked_its_responses_how(
     )  # fmt: skip
 
 
+def test_readers_are_told_what_was_flagged_and_why_it_cannot_be_judged(
+    api: TestClient, new_user: NewUser, project: str
+) -> None:
+    ann, _ = new_user("annotator", project)
+    lease = take(ann, project)
+    flagged = lease["presented_order"][:1]
+    said = {"verdict": "cannot_judge", "tiers": [], "unranked": lease["presented_order"]}
+    judge(ann, lease, **said, reasons=["prompt unclear"], flags=flagged)
+
+    ((given,),) = [
+        one["judgments"] for one in rankings(api, project, lease["comparison"]["prompt"]["id"])
+    ]
+
+    assert (given["reasons"], given["flags"]) == (["prompt unclear"], flagged)
+
+
 def test_a_revision_takes_the_place_of_what_was_said_before(
     api: TestClient, new_user: NewUser, project: str
 ) -> None:

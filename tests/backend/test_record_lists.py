@@ -37,6 +37,24 @@ def test_judgments_are_listed_in_words(api: TestClient, new_user: NewUser) -> No
     assert {one["run_name"] for one in answers} == {None}
 
 
+def test_a_flagged_response_is_listed_in_words_also_where_it_has_no_place(
+    api: TestClient, new_user: NewUser
+) -> None:
+    project = str(api.post("/projects", json={"name": "P"}).json()["id"])
+    upload(api, project, "comparisons", {"prompt": "p", "responses": ["fine", "rude"]})
+    ann, _ = new_user("annotator", project)
+    lease = take(ann, project)
+    texts = {one["id"]: one["content"] for one in lease["comparison"]["responses"]}
+    (rude,) = [one for one, text in texts.items() if text == "rude"]
+    said = {"verdict": "cannot_judge", "tiers": [], "unranked": list(texts)}
+    judge(ann, lease, **said, reasons=["unsafe content"], flags=[rude])
+
+    (listed,) = api.get(f"/projects/{project}/judgments").json()["items"]
+
+    assert (listed["flags"], listed["reasons"]) == ([rude], ["unsafe content"])
+    assert listed["responses"] == {rude: "rude"}
+
+
 def test_a_prompt_begins_as_its_last_turn_whatever_it_is_made_of(api: TestClient) -> None:
     project = str(api.post("/projects", json={"name": "P"}).json()["id"])
     said = [("system", "Be brief."), ("user", "Hi."), ("assistant", "Ho."), ("user", ODD)]

@@ -27,9 +27,11 @@ class GivenRanking(ApiAnswer):
     tiers: list[list[str]]
     unranked: list[str]
     verdict: Verdict
+    reasons: list[str] = Field(description="Why it cannot be judged.")
     rankings: list[CriterionRankingAnswer] = Field(
         description="One for each criterion that it was given under; `tiers` are the first one's."
     )
+    flags: list[str] = Field(description="Responses that its annotator flagged for readers.")
     comment: str
     created_at: datetime
 

@@ -1134,10 +1134,20 @@ export interface components {
             unranked: string[];
             verdict: components["schemas"]["Verdict"];
             /**
+             * Reasons
+             * @description Why it cannot be judged.
+             */
+            reasons: string[];
+            /**
              * Rankings
              * @description One for each criterion that it was given under; `tiers` are the first one's.
              */
             rankings: components["schemas"]["CriterionRankingAnswer"][];
+            /**
+             * Flags
+             * @description Responses that its annotator flagged for readers.
+             */
+            flags: string[];
             /** Comment */
             comment: string;
             /**
@@ -1718,7 +1728,7 @@ export interface components {
             prompt: string;
             /**
              * Responses
-             * @description How the placed responses begin, by id.
+             * @description How those begin that have a place or a flag.
              */
             responses: {
                 [key: string]: string;

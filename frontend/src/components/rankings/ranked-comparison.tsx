@@ -5,7 +5,7 @@ import type { RankedComparison, RankedResponse } from "@/api/types";
 import { PlainText } from "@/components/text/plain-text";
 import { plural } from "@/lib/format";
 
-import { letterOf, nameOf, saidOf } from "./ranking-words";
+import { flaggedOf, letterOf, nameOf, saidOf } from "./ranking-words";
 
 interface RankedComparisonProps {
   readonly comparison: RankedComparison;
@@ -53,6 +53,9 @@ export function RankedComparisonCard({
                     {words}
                   </span>
                 ))}
+                {given.flags.length > 0 && (
+                  <span className="small">Flagged: {flaggedOf(given, ids)}</span>
+                )}
                 {given.comment !== "" && <q className="small">{given.comment}</q>}
               </dd>
             </div>

@@ -5,9 +5,10 @@ import { createRoot } from "react-dom/client";
 import { createMemoryRouter, RouterProvider } from "react-router";
 import { afterEach, beforeEach, expect, it } from "vitest";
 
-import { promptPages, responsePages } from "@/api/projects";
+import { judgmentPages, promptPages, responsePages } from "@/api/projects";
 
 import { PromptList } from "./prompt-list";
+import { JudgmentList } from "./record-lists";
 import { ResponseList } from "./response-list";
 
 const AT = "2026-11-01T00:00:00Z";
@@ -65,4 +66,15 @@ it("shows each character of the source of a response", () => {
     ...{ run_id: null, run_name: null, n_tokens: null, source: "a\u200bb" },
   });
   expect(ground.querySelector("td .muted .hidden-character")?.textContent).toBe("ZWSP");
+});
+
+it("tells readers of a judgment what was flagged and why it cannot be judged", () => {
+  show(<JudgmentList projectId="prj_1" />, judgmentPages("prj_1"), {
+    ...{ id: "jdg_1", prompt: "Hello", by: "Ada", comment: "", active_ms: null, created_at: AT },
+    ...{ verdict: "cannot_judge", reasons: ["unreadable", "unsafe content"], tiers: [] },
+    ...{ rankings: [], flags: ["rsp_2"], responses: { rsp_2: "Rude." } },
+  });
+  const said = ground.querySelector("td.judged")?.textContent;
+  expect(said).toContain("cannot judge (unreadable, unsafe content)");
+  expect(said).toContain("FlaggedRude.");
 });

@@ -6,6 +6,7 @@ import { Link } from "react-router";
 import { comparisonPages, demonstrationPages, judgmentPages } from "@/api/projects";
 import type { Judgment, ListedJudgment, Listing } from "@/api/types";
 import { More } from "@/components/more";
+import { withReasons } from "@/components/rankings/ranking-words";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { Ago } from "@/components/text/clock";
@@ -144,7 +145,7 @@ export function ComparisonList({ projectId }: { projectId: string }) {
 
 /** What was judged: the beginning of the prompt, and below it the responses from best to worst. */
 export function Judged({ judgment }: { judgment: ListedJudgment }) {
-  const { rankings, responses } = judgment;
+  const { flags, rankings, responses } = judgment;
   return (
     <td className="judged">
       <span className="clip" dir="auto" title={judgment.prompt}>
@@ -153,13 +154,21 @@ export function Judged({ judgment }: { judgment: ListedJudgment }) {
       {(rankings.length === 0 ? [{ criterion: "", ...judgment }] : rankings).map((one) => (
         <Order key={one.criterion} criterion={one.criterion} ranking={one} texts={responses} />
       ))}
+      {flags.length > 0 && (
+        <div className="small muted order">
+          <i>Flagged</i>
+          {flags.map((id) => (
+            <Beginning key={id} id={id} texts={responses} />
+          ))}
+        </div>
+      )}
     </td>
   );
 }
 
 interface OrderProps {
   criterion: string;
-  ranking: Pick<Judgment, "verdict" | "tiers">;
+  ranking: Pick<Judgment, "verdict" | "tiers" | "reasons">;
   texts: ListedJudgment["responses"];
 }
 
@@ -168,20 +177,26 @@ function Order({ criterion, ranking, texts }: OrderProps) {
   return (
     <div className="small muted order">
       {criterion !== "" && <i>{criterion}</i>}
-      {ranking.verdict !== "ranked" && <span>{words(ranking.verdict)}</span>}
+      {ranking.verdict !== "ranked" && (
+        <span>{withReasons(words(ranking.verdict), ranking.reasons)}</span>
+      )}
       {ranking.tiers.map((tier, place) => (
         <span key={place}>
           <b className="mono">{place + 1}</b>{" "}
           {tier.map((id, nth) => (
             <span key={id}>
               {nth > 0 && " = "}
-              <bdi title={texts[id]}>{shortText(texts[id] ?? shortId(id))}</bdi>
+              <Beginning id={id} texts={texts} />
             </span>
           ))}
         </span>
       ))}
     </div>
   );
+}
+
+function Beginning({ id, texts }: { id: string; texts: ListedJudgment["responses"] }) {
+  return <bdi title={texts[id]}>{shortText(texts[id] ?? shortId(id))}</bdi>;
 }
 
 const MOST_CHARACTERS = 36;
