@@ -156,7 +156,7 @@ def list_rankings(
     prompt_id: Id | None = None,
     comparison_id: Id | None = None,
 ) -> PromptRankings:
-    """The newest comparisons of a prompt, or one comparison, and how each was ranked.
+    """The newest comparisons of a prompt, or one comparison with whole texts, and who ranked how.
 
     Whoever may not see the members of the project is not told who ranked.
     """

@@ -118,6 +118,25 @@ def test_a_long_response_is_cut(api: TestClient, project: str) -> None:
     }  # fmt: skip
 
 
+def test_one_comparison_is_read_whole(api: TestClient, project: str) -> None:
+    turns = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hi. " * 200},
+    ]
+    long = {"prompt": turns, "responses": ["x" * 5001, "short"]}
+    upload(api, project, "comparisons", long)
+    (asked,) = api.get(f"/projects/{project}/comparisons").json()["items"][:1]
+
+    path = f"/projects/{project}/rankings"
+    (found,) = api.get(path, params={"comparison_id": asked["id"]}).json()["items"]
+
+    assert found["prompt"] == {"id": asked["prompt_id"], "messages": turns}
+    assert [(one["content"], one["is_cut"]) for one in found["responses"]] == [
+        ("x" * 5001, False), ("short", False),
+    ]  # fmt: skip
+    assert [one["prompt"] for one in rankings(api, project, asked["prompt_id"])] == [None]
+
+
 def test_one_comparison_is_read_by_its_id_in_its_own_project_alone(
     api: TestClient, new_user: NewUser, project: str
 ) -> None:
@@ -133,7 +152,8 @@ def test_one_comparison_is_read_by_its_id_in_its_own_project_alone(
         for one in (project, other)
     )
 
-    assert here["items"] == [one for one in by_prompt if one["id"] == comparison_id]
+    prompt = {"prompt": lease["comparison"]["prompt"]}
+    assert here["items"] == [one | prompt for one in by_prompt if one["id"] == comparison_id]
     assert len(here["items"]) == 1
     assert elsewhere["items"] == []
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from backend.schemas.comparisons import CriterionRankingAnswer
+from backend.schemas.comparisons import AssignedPrompt, CriterionRankingAnswer
 from backend.schemas.paging import ApiAnswer
 from backend.schemas.vocabulary import Verdict
 
@@ -13,7 +13,10 @@ class RankedResponse(ApiAnswer):
     """A response of a comparison."""
 
     id: str
-    content: str = Field(description="At most its first 2,000 characters.")
+    content: str = Field(
+        description="All of it, where one comparison was asked for; else its first 2,000 "
+        "characters at most."
+    )
     is_cut: bool = Field(description="Whether it has more.")
 
 
@@ -43,6 +46,9 @@ class RankedComparison(ApiAnswer):
     run_id: str | None = Field(description="The run that made its responses, if one did.")
     created_at: datetime
     judgments_required: int
+    prompt: AssignedPrompt | None = Field(
+        description="All of it, where one comparison was asked for; else null."
+    )
     responses: list[RankedResponse]
     judgments: list[GivenRanking]
 

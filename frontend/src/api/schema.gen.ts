@@ -3259,6 +3259,8 @@ export interface components {
             created_at: string;
             /** Judgments Required */
             judgments_required: number;
+            /** @description All of it, where one comparison was asked for; else null. */
+            prompt: components["schemas"]["AssignedPrompt"] | null;
             /** Responses */
             responses: components["schemas"]["RankedResponse"][];
             /** Judgments */
@@ -3273,7 +3275,7 @@ export interface components {
             id: string;
             /**
              * Content
-             * @description At most its first 2,000 characters.
+             * @description All of it, where one comparison was asked for; else its first 2,000 characters at most.
              */
             content: string;
             /**

@@ -2,6 +2,8 @@
 import "./ranked-comparison.css";
 
 import type { RankedComparison, RankedResponse } from "@/api/types";
+import { ResponseText } from "@/components/response/response-text";
+import { Conversation } from "@/components/text/conversation";
 import { PlainText } from "@/components/text/plain-text";
 import { plural } from "@/lib/format";
 
@@ -11,7 +13,7 @@ interface RankedComparisonProps {
   readonly comparison: RankedComparison;
   /** What is known of a response besides its text, such as where it was sampled. */
   readonly noteOf?: (response: RankedResponse) => string;
-  /** Whether responses are shown as far as they came, not their first two lines. */
+  /** Whether prompt and responses are shown as annotators see them, not two lines of each response. */
   readonly isWhole?: boolean;
 }
 
@@ -21,7 +23,7 @@ export function RankedComparisonCard({
   noteOf,
   isWhole = false,
 }: RankedComparisonProps) {
-  const { responses, judgments, judgments_required: wanted, created_at } = comparison;
+  const { prompt, responses, judgments, judgments_required: wanted, created_at } = comparison;
   const ids = responses.map(({ id }) => id);
   return (
     <div className="ranked-comparison">
@@ -29,15 +31,26 @@ export function RankedComparisonCard({
         {new Date(created_at).toLocaleDateString()} · {judgments.length} of{" "}
         {plural(wanted, "judgment")}
       </p>
+      {isWhole && prompt !== null && (
+        <section className="whole" aria-label="Prompt">
+          <Conversation messages={prompt.messages} isRaw={false} />
+        </section>
+      )}
       <ul>
         {responses.map((response, place) => (
           <li key={response.id}>
             <b className="mono">{letterOf(place)}</b>
             {noteOf !== undefined && <span className="small faint mono">{noteOf(response)}</span>}
-            <p className={isWhole ? "plain" : "plain clamped"} dir="auto" title={response.content}>
-              <PlainText text={response.content} />
-              {response.is_cut && "…"}
-            </p>
+            {isWhole ? (
+              <div className="whole">
+                <ResponseText content={response.content} />
+              </div>
+            ) : (
+              <p className="plain clamped" dir="auto" title={response.content}>
+                <PlainText text={response.content} />
+                {response.is_cut && "…"}
+              </p>
+            )}
           </li>
         ))}
       </ul>
