@@ -15,12 +15,22 @@ from sqlalchemy import func, select, text, update
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
+from backend.domain.assignment import Quota
 from backend.schemas.comparisons import JudgmentBody
 from backend.schemas.metrics.curves import OutsidePoint
 from backend.schemas.run_directory.events import MetricLine
 from backend.schemas.vocabulary import Role
 from backend.store import judgment_counts, prompt_rankings, versus
-from backend.store.data import assignments, imports, judgments, places, practice, projects, prompts
+from backend.store.data import (
+    assignments,
+    comparisons,
+    imports,
+    judgments,
+    places,
+    practice,
+    projects,
+    prompts,
+)
 from backend.store.db import Database
 from backend.store.differences import environments
 from backend.store.metrics import levels, outside, points, results
@@ -104,6 +114,13 @@ def leased(session: Session) -> Assignment:
 def judge(session: Session) -> None:
     body = JudgmentBody.model_validate({"verdict": "all_bad"})
     judgments.submit(session, leased(session).id, LEASING, body, at=NOW)
+
+
+def ask_for_more(session: Session) -> None:
+    """Of judged comparisons, which are open again."""
+    ids = [f"comparison_{(n + 1) * 48271 % 2147483647}" for n in range(20)]
+    quotas = dict.fromkeys(ids, Quota(2))
+    assert comparisons.ask_for_more(session, PROJECT, quotas).comparisons == 20
 
 
 def attach(
@@ -202,6 +219,7 @@ WORK: dict[str, Callable[[Session], object]] = {
     "skip": lambda session: assignments.skip(session, leased(session).id, LEASING, reason="r"),
     "renew": lambda session: assignments.renew(session, leased(session).id, LEASING, at=NOW),
     "progress": lambda session: assignments.progress(session, PROJECT, TIRELESS, at=NOW),
+    "ask for more judgments": ask_for_more,
     "points from outside": attach,
     "points of the relay": relay,
     "the newest steps of curves": lambda session: levels.newest_steps(

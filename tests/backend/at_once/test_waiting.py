@@ -7,16 +7,25 @@ import pytest
 from sqlalchemy import select, update
 
 from backend.domain.access import Caller
+from backend.domain.assignment import Quota
 from backend.schemas.comparisons import AssignmentAnswer, JudgmentBody
 from backend.schemas.projects.practice import PracticeBody
 from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role, Verdict
-from backend.store.data import assignments, judgments, places, practice, projects, tallies
+from backend.store.data import (
+    assignments,
+    comparisons,
+    judgments,
+    places,
+    practice,
+    projects,
+    tallies,
+)
 from backend.store.db import Database
 from backend.store.people import invitations, users
 from backend.store.people.invitations import Link
 from backend.store.runs import experiments, runs
-from backend.store.tables.data import Project, ProjectTally
+from backend.store.tables.data import Assignment, Project, ProjectTally
 from backend.store.tables.runs import Checkpoint, Run
 from tests.backend.at_once.beside import Beside
 from tests.backend.conftest import Service
@@ -24,6 +33,7 @@ from tests.backend.imports.work import Place
 from tests.backend.runs.conftest import AT, plant
 from tests.backend.test_assignments import NOW, Crowd
 from tests.backend.test_loop import comparison, ndjson
+from tests.backend.test_next_comparison import check_counts
 
 LATER = datetime(2027, 1, 2, 3, 4, tzinfo=UTC)
 
@@ -59,6 +69,26 @@ def test_a_judgment_and_a_comparison_that_becomes_one_for_practice(
         judgments.submit(session, lease.id, place.user, body, at=AT)
 
     assert other.result().comparison.id == lease.comparison.id
+
+
+def test_a_judgment_and_its_comparison_that_is_asked_for_one_more(
+    postgres: Database, tmp_path: Path
+) -> None:
+    place = Place(postgres, tmp_path)
+    lease, body = begin_to_rank(place)
+    quotas = {lease.comparison.id: Quota(2)}
+    with postgres.write() as session:
+        assignments.get_own(session, lease.id, place.user)
+        other = Beside(
+            postgres, lambda beside: comparisons.ask_for_more(beside, place.project, quotas)
+        )
+        judgments.submit(session, lease.id, place.user, body, at=AT)
+
+    assert other.result().judgments == 1
+    # The judgment has finished the comparison, so it is open again, and its annotator is done.
+    check_counts(postgres, place.project)
+    with postgres.read() as session:
+        assert session.scalar(select(Assignment.passed)) is not None
 
 
 def test_a_judgment_and_a_place_of_its_annotator_that_is_noted(
