@@ -22,6 +22,7 @@ from backend.schemas.comparisons import (
     JudgmentCounts,
     ListedComparison,
     ListedJudgment,
+    SkipCount,
 )
 from backend.schemas.paging import Id, Listing
 from backend.schemas.projects.agreement import AgreementAnswer
@@ -146,6 +147,16 @@ def count_judgments(project_id: str, session: SessionDep) -> JudgmentCounts:
     So many records a snapshot of preferences has that keeps every judgment.
     """
     return judgment_counts.of_project(session, project_id)
+
+
+@router.get("/projects/{project_id}/skips")
+def count_skips(project_id: str, session: SessionDep, caller: Caller) -> Listing[SkipCount]:
+    """Why annotators pass comparisons on: by annotator and reason, the most first; at most 500.
+
+    Whoever may not see the members of the project is not told their names.
+    """
+    sees_names = caller.holds_in(project_id, Role.RESEARCHER)
+    return judgment_counts.skips(session, project_id, sees_names=sees_names)
 
 
 @router.get("/projects/{project_id}/rankings")

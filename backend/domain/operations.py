@@ -118,6 +118,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_rankings": _reads(Of.PROJECT)._replace(is_traced=True),
     "list_judgments": _anybody(Of.PROJECT)._replace(is_traced=True),
     "count_judgments": _reads(Of.PROJECT)._replace(is_heavy=True),
+    "count_skips": _reads(Of.PROJECT)._replace(is_traced=True, is_heavy=True),
     "agreement": _reads(Of.PROJECT)._replace(is_traced=True),
     "create_snapshot": _runs(Of.PROJECT, 8 * MIB),
     "list_snapshots": _reads(Of.PROJECT),

@@ -267,6 +267,17 @@ class JudgmentCounts(ApiAnswer):
     criteria: list[CriterionCount]
 
 
+class SkipCount(ApiAnswer):
+    """How many comparisons an annotator has skipped for a reason, and not judged since."""
+
+    user_id: str
+    by: str | None = Field(
+        description="The annotator's name; null for whoever may not see the members of the project."
+    )
+    reason: str
+    comparisons: int
+
+
 class OwnJudgmentAnswer(RevisionAnswer):
     """One's own judgment with what was judged, as it was shown, and what one said before."""
 

@@ -1,20 +1,24 @@
-"""How many judgments of a project count, and under which criteria they were given.
+"""How many judgments of a project count, under which criteria, and why others were not given.
 
-Called by the route that counts them: so many records a snapshot of preferences would have.
+Called by the routes that count them: so many records a snapshot of preferences would have.
 """
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, TableValuedAlias, func, or_, select, true
+from sqlalchemy import ColumnElement, TableValuedAlias, desc, func, or_, select, true
 from sqlalchemy.orm import Session
 
-from backend.schemas.comparisons import CriterionCount, JudgmentCounts
-from backend.store import dialect
+from backend.schemas.comparisons import CriterionCount, JudgmentCounts, SkipCount
+from backend.schemas.paging import Listing
+from backend.store import dialect, record_names
 from backend.store.data import projects
+from backend.store.data.assignments import SKIPPED
 from backend.store.data.judgments import latest
-from backend.store.tables.data import Judgment
+from backend.store.tables.data import Assignment, Judgment
 
 WITHOUT = ""
+# Rows of skips: annotators may give any reason.
+MOST_SKIPS = 500
 
 
 def of_project(session: Session, project_id: str) -> JudgmentCounts:
@@ -26,6 +30,33 @@ def of_project(session: Session, project_id: str) -> JudgmentCounts:
         judgments=judgments,
         reviews=_reviews(session, project_id),
         criteria=[CriterionCount(criterion=one, judgments=given.get(one, 0)) for one in names],
+    )
+
+
+def skips(session: Session, project_id: str, *, sees_names: bool) -> Listing[SkipCount]:
+    """Count what annotators have skipped, by annotator and reason, the most first.
+
+    Whoever may not see names is not told whose they are.
+    """
+    count = func.count().label("comparisons")
+    rows = session.execute(
+        select(Assignment.user_id, Assignment.skip_reason, count)
+        .where(Assignment.project_id == project_id, Assignment.state == SKIPPED)
+        .group_by(Assignment.user_id, Assignment.skip_reason)
+        .order_by(desc("comparisons"), Assignment.user_id, Assignment.skip_reason)
+        .limit(MOST_SKIPS)
+    ).all()
+    names = record_names.of_users(session, {row.user_id for row in rows if sees_names})
+    return Listing(
+        items=[
+            SkipCount(
+                user_id=row.user_id,
+                by=names.get(row.user_id),
+                reason=row.skip_reason or "",
+                comparisons=row.comparisons,
+            )
+            for row in rows
+        ]
     )
 
 

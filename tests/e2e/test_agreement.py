@@ -152,6 +152,8 @@ def test_a_disputed_comparison_is_asked_for_one_more_judgment(
     disputes = page.locator("section", has_text="Comparisons with the least agreement")
     disputes.get_by_role("button", name=first["prompt"], exact=True).press("Enter")
 
+    prompt = disputes.get_by_role("region", name="Prompt")
+    expect(prompt).to_have_text(first["prompt"])
     ask = disputes.get_by_role("button", name="Ask for one more judgment")
     ask.press("Enter")
 
@@ -161,6 +163,29 @@ def test_a_disputed_comparison_is_asked_for_one_more_judgment(
     (open_one,) = workshop.get(f"/projects/{project}/comparisons", is_open=True)["items"]
     assert open_one["id"] == first["comparison_id"]
     assert barriers(page, axe) == []
+
+
+def test_whoever_leads_reads_why_comparisons_are_skipped(
+    workshop: Workshop, open_page: OpenPage
+) -> None:
+    project = workshop.new_project("Skipped")
+    rows = [{"prompt": f"q{n}", "responses": ["a", "b"]} for n in range(3)]
+    workshop.take_in(project, "comparisons", rows)
+    for reason in ("upsetting", "other", "upsetting"):
+        lease = workshop.post(f"/projects/{project}/assignments", None)
+        workshop.client.post(
+            f"/assignments/{lease['id']}/skip", json={"reason": reason}
+        ).raise_for_status()
+
+    page = open_page(f"/projects/{project}/data/agreement")
+
+    skipped = page.locator("section", has_text="Skipped comparisons")
+    name = workshop.get("/me")["name"]
+    assert cells(skipped, "upsetting") == {
+        "Reason": "upsetting", "Comparisons": "2", "Annotators": f"{name} 2",
+    }  # fmt: skip
+    expect(skipped.locator("tbody tr")).to_have_count(2)
+    expect(page.get_by_text("No judgments yet")).to_be_visible()
 
 
 def test_new_judgments_change_the_agreement_of_an_open_page(

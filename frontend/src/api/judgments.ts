@@ -2,7 +2,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { request } from "./client";
-import type { JudgmentCounts, Listing, OwnJudgment, PromptRankings } from "./types";
+import type { JudgmentCounts, Listing, OwnJudgment, PromptRankings, SkipCount } from "./types";
 
 const PAGE = 20;
 
@@ -31,6 +31,14 @@ export const judgmentCountsQuery = (projectId: string) =>
     queryKey: ["project", projectId, "judgments", "counts"],
     queryFn: ({ signal }) =>
       request<JudgmentCounts>(`/projects/${projectId}/judgments/counts`, { signal }),
+  });
+
+/** Why annotators passed comparisons on. */
+export const skipsQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ["project", projectId, "skips"],
+    queryFn: ({ signal }) =>
+      request<Listing<SkipCount>>(`/projects/${projectId}/skips`, { signal }),
   });
 
 /** What somebody said of one comparison: the judgment that counts, else the one kept for review. */

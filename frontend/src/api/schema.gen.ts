@@ -1941,6 +1941,13 @@ export interface components {
             /** Next Cursor */
             next_cursor?: string | null;
         };
+        /** Listing[SkipCount] */
+        Listing_SkipCount_: {
+            /** Items */
+            items: components["schemas"]["SkipCount"][];
+            /** Next Cursor */
+            next_cursor?: string | null;
+        };
         /** Listing[SnapshotAnswer] */
         Listing_SnapshotAnswer_: {
             /** Items */
@@ -4474,6 +4481,23 @@ export interface components {
         SkipBody: {
             /** Reason */
             reason: string;
+        };
+        /**
+         * SkipCount
+         * @description How many comparisons an annotator has skipped for a reason, and not judged since.
+         */
+        SkipCount: {
+            /** User Id */
+            user_id: string;
+            /**
+             * By
+             * @description The annotator's name; null for whoever may not see the members of the project.
+             */
+            by: string | null;
+            /** Reason */
+            reason: string;
+            /** Comparisons */
+            comparisons: number;
         };
         /**
          * SnapshotAnswer

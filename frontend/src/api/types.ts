@@ -40,6 +40,7 @@ export type JudgmentCounts = Schemas["JudgmentCounts"];
 export type PromptGroup = Schemas["PromptGroup"];
 export type PromptGroups = Schemas["PromptGroups"];
 export type SnapshotFilter = Schemas["SnapshotFilter"];
+export type SkipCount = Schemas["SkipCount"];
 export type ListedJudgment = Schemas["ListedJudgment"];
 export type OwnJudgment = Schemas["OwnJudgmentAnswer"];
 export type JudgmentBody = Schemas["JudgmentBody"];

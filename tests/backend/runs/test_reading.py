@@ -107,6 +107,7 @@ def requests_of(api: TestClient, seed: Seed, database: Database) -> dict[str, st
         "list_shared_prompts": f"/shared-prompts?{runs}",
         "count_prompts": f"/projects/{seed.project}/prompts/counts",
         "count_judgments": f"/projects/{seed.project}/judgments/counts",
+        "count_skips": f"/projects/{seed.project}/skips",
     }
 
 

@@ -26,6 +26,7 @@ import { NoJudgments } from "../no-judgments";
 import { firstJudged } from "./first-judged";
 import { Disputes } from "./disputes";
 import { FactsTable, type Row } from "./facts-table";
+import { Skips } from "./skips/skips";
 
 function Headline({ found }: { found: Agreement }) {
   const { agreement } = found.everybody;
@@ -166,6 +167,7 @@ export function AgreementTab({ projectId }: { projectId: string }) {
         found.criteria.length === 0 ? (
           <div className="agreement-tab">
             <Report projectId={projectId} criterion={null} empty={<NoneYet project={found} />} />
+            <Skips projectId={projectId} />
           </div>
         ) : (
           <ByCriterion project={found} />
@@ -193,6 +195,7 @@ function ByCriterion({ project }: { project: Project }) {
       ) : (
         <Skeleton lines={8} />
       )}
+      <Skips projectId={projectId} />
     </div>
   );
 }
