@@ -180,11 +180,11 @@ def test_whoever_leads_reads_why_comparisons_are_skipped(
     page = open_page(f"/projects/{project}/data/agreement")
 
     skipped = page.locator("section", has_text="Skipped comparisons")
+    expect(skipped.locator("tbody tr")).to_have_count(2)
     name = workshop.get("/me")["name"]
     assert cells(skipped, "upsetting") == {
         "Reason": "upsetting", "Comparisons": "2", "Annotators": f"{name} 2",
     }  # fmt: skip
-    expect(skipped.locator("tbody tr")).to_have_count(2)
     expect(page.get_by_text("No judgments yet")).to_be_visible()
 
 

@@ -110,7 +110,7 @@ function OneMore({ projectId, comparison }: { projectId: string; comparison: Ran
   });
   const left = wanted - judgments.length;
   return (
-    <div className="row">
+    <div className="row one-more">
       {mayChange && (
         <PendingButton
           isPending={asking.isPending}
