@@ -11,7 +11,7 @@ import { useSaid } from "../verdict/use-verdict";
 import { usePins } from "./arrange/use-pins";
 import { Charts } from "./charts";
 import { Distributions } from "./distributions/distributions";
-import { layOut, rangeOf } from "./layout";
+import { isEmpty, layOut, rangeOf } from "./layout";
 import { MarkerLegend } from "./markers/marker-legend";
 import { useMarkers } from "./markers/use-markers";
 import { SingleValues } from "./single-values";
@@ -90,7 +90,7 @@ export function CurvesTab(props: CurvesTabProps) {
         onPick={onPick}
       />
       <SingleValues values={single} view={view} />
-      {wanted !== "" && layout.pinned.length + layout.first.length + layout.single.length === 0 && (
+      {wanted !== "" && isEmpty(layout) && (
         <p className="muted">No metric has “{wanted}” in its title or name.</p>
       )}
     </>

@@ -65,6 +65,10 @@ export function layOut(
   };
 }
 
+/** Whether there is neither a chart nor a single value, also folded. */
+export const isEmpty = ({ pinned, first, folded, single }: Layout): boolean =>
+  [pinned, first, folded, single].every((part) => part.length === 0);
+
 function isFound({ name, title }: Explained, search: string): boolean {
   const wanted = search.trim().toLowerCase();
   return name.toLowerCase().includes(wanted) || title.toLowerCase().includes(wanted);
