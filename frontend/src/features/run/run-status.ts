@@ -110,6 +110,14 @@ export function noLog(run: Run): string {
   return ENDS[run.state] ?? "The run ended without printing a line.";
 }
 
+/** Why a policy run has no scores of its training prompts. */
+export function noPromptScores({ state, is_retried: isRetried }: Run): string {
+  const isComing = state === "crashed" ? isRetried : mayMoveOn(state);
+  return isComing
+    ? "The scores of each training prompt appear here after the first step."
+    : "The run recorded no score of any training prompt: it ended before its first step, or its trainer was of an older release.";
+}
+
 /** Why a run has left no files. */
 export function noFiles(run: Run): string {
   if (run.state !== "succeeded")

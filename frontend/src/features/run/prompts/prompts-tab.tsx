@@ -18,6 +18,7 @@ import { isLive, LARGE_REFETCH_MS } from "@/components/run-list/batches";
 import { Segmented } from "@/components/segmented";
 import { Empty, Loaded } from "@/components/states";
 import { Table, type Column } from "@/components/table";
+import { noPromptScores } from "@/features/run/run-status";
 import { useView } from "@/features/run/view";
 import { partsOfRun } from "@/lib/files/file-name";
 import { number, percent, plural } from "@/lib/format";
@@ -67,9 +68,7 @@ function NoPrompts({ run }: { run: Run }) {
   return (
     <section className="card">
       <Empty icon="runs" title="No scores of prompts">
-        {isLive(run)
-          ? "The scores of each training prompt appear here after the first step."
-          : "The run recorded no score of any training prompt: it ended before its first step, or its trainer was of an older release."}
+        {noPromptScores(run)}
       </Empty>
     </section>
   );
