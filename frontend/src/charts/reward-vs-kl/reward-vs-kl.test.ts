@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { nearOf, paired, pointBeside } from "./reward-vs-kl";
 import { firstPaired, type Path } from "./path";
-import { rowsOf } from "./rows";
+import { rowsOf, valuesTextOf } from "./rows";
 
 const kl = { x: [0, 10, 20, 30], values: [0, 1, null, -0.01] };
 const reward = { x: [0, 10, 20, 30], values: [0.1, 0.5, 0.6, 0.7] };
@@ -109,5 +109,15 @@ describe("the numbers behind the picture", () => {
       ["held-out", 1, 0.5, 1, "", "", 1],
       ["held-out", 2, 1.5, 2, 1.5, 2.5, 1],
     ]);
+  });
+  it("are told as means where a point is of several steps", () => {
+    const point = { step: 511, kl: 0.5, reward: 1, low: 1, high: 1 };
+    const path = { id: "a", label: "training", colour: "--s1", isEvaluated: false };
+    const of = (n: number) => ({ ...path, points: [point, { ...point, n }] });
+    expect(valuesTextOf([of(1)])).toBe("exact, all values");
+    expect(valuesTextOf([of(1), of(512)])).toBe("means of up to 512 steps");
+    const mean = { ...path, points: [point], isMean: true };
+    expect(valuesTextOf([of(512), mean])).toBe("means of up to 512 steps");
+    expect(valuesTextOf([mean])).toBe("what is drawn");
   });
 });

@@ -14,7 +14,7 @@ import { savePixels, saveRows, saveVectors, type Pictured } from "./files";
 import { dashOf, layoutOf, namedOf, PAD, radiusOf, TITLE, type Layout } from "./layout";
 import { Legend } from "./legend";
 import type { Column, Path, PathPoint } from "./path";
-import { HEADS, rowsOf } from "./rows";
+import { HEADS, rowsOf, valuesTextOf } from "./rows";
 import { labelsOf, niceTicks } from "../ticks";
 import { useWidth } from "@/lib/use-width";
 
@@ -167,6 +167,7 @@ export function useActions(shown: Pictured, exactPaths: () => Promise<readonly P
     savePixels: drawn === null ? undefined : () => savePixels(drawn, shown),
     saveVectors: drawn === null ? undefined : () => saveVectors(drawn, shown),
     saveValues: async () => saveRows({ of, apart, paths: await exactPaths() }),
+    valuesText: valuesTextOf(shown.paths),
   };
   return { menu, drawnWith: { isTable, onDrawn } };
 }

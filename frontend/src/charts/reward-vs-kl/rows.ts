@@ -1,5 +1,6 @@
 /** Reward against KL in numbers: a row for each point, for a table and a file; pure. */
 import type { Cell } from "@/lib/files/csv";
+import { number } from "@/lib/format";
 
 import type { Path } from "./path";
 
@@ -20,4 +21,13 @@ export function rowsOf(paths: readonly Path[]): Cell[][] {
       isMean ? "" : n,
     ]),
   );
+}
+
+/** What a file of these rows has. */
+export function valuesTextOf(paths: readonly Path[]): string {
+  const known = paths.filter(({ isMean = false }) => !isMean);
+  // Of means of runs alone nobody knows over how many steps they are.
+  if (known.length === 0) return "what is drawn";
+  const most = Math.max(1, ...known.flatMap(({ points }) => points.map(({ n = 1 }) => n)));
+  return most === 1 ? "exact, all values" : `means of up to ${number(most)} steps`;
 }

@@ -98,12 +98,7 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
               <h3>Reward vs KL</h3>
               <span className="grow" />
               <KlScale isRoot={isRoot} onChange={(kl) => set({ kl })} />
-              <ChartMenu
-                {...actions.menu}
-                title="Reward vs KL"
-                valuesText="exact, all values"
-                onProblem={setProblem}
-              />
+              <ChartMenu {...actions.menu} title="Reward vs KL" onProblem={setProblem} />
             </div>
           </header>
           <RewardVsKl

@@ -27,7 +27,7 @@ import { PlaceItems, type Arranged } from "../arrange/place-items";
 import { besidesPoints } from "../markers/markers";
 import { CurveHead } from "./curve-head";
 import { CurveTable } from "./curve-table";
-import { nameOf, pictureOf, saveValues } from "./save-chart";
+import { nameOf, pictureOf, saveValues, valuesTextOf } from "./save-chart";
 
 export interface CurveCardProps {
   readonly run: Run;
@@ -195,7 +195,7 @@ export function CurveCard(props: CurveCardProps) {
             savePixels={() => savePixels(pictureOf(chart), nameOf(chart))}
             saveVectors={() => saveVectors(pictureOf(chart), nameOf(chart))}
             saveValues={() => saveValues(client, chart)}
-            valuesText={`exact, ${view.zoom === null ? "all values" : "the part that is shown"}`}
+            valuesText={valuesTextOf(chart)}
             onProblem={setProblem}
           >
             {(id) => (

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 
 import type { Series } from "@/api/types";
+import type { Drawn } from "@/components/chart/columns";
 import { viewOf } from "@/features/run/view";
 import { csvOf } from "@/lib/files/csv";
 
-import { rowsOf } from "./save-chart";
+import { rowsOf, valuesTextOf } from "./save-chart";
 
 const VIEW = viewOf(new URLSearchParams());
 const series = (name: string, x: number[], values: (number | null)[], n = x.length): Series => ({
@@ -41,5 +42,23 @@ describe("the values of a chart as a file", () => {
   });
   it("have a head even where the part that is shown has none", () => {
     expect(rowsOf("loss", VIEW, [])).toEqual([["step", "loss"]]);
+  });
+});
+
+describe("what the menu says of the file", () => {
+  /** A curve of so many values, of which the part that is shown has so many. */
+  const said = (n: number, part: number | null = null) => {
+    const ends = (of: number) => ({ n: of, first: 0, newest: 1 });
+    const curve = { ends: ends(n), part: part === null ? null : ends(part) };
+    const zoom = part === null ? null : ([10, 20] as const);
+    return valuesTextOf({ drawn: { curve } as unknown as Drawn, view: { ...VIEW, zoom } });
+  };
+  it("is that it has every value, as far as the server answers them one by one", () => {
+    expect(said(40_000)).toBe("exact, all values");
+    expect(said(40_001)).toBe("means of buckets, all steps");
+  });
+  it("is told of the part that is shown", () => {
+    expect(said(90_000, 40_000)).toBe("exact, the part that is shown");
+    expect(said(90_000, 40_001)).toBe("means of buckets, the part that is shown");
   });
 });

@@ -50,6 +50,14 @@ export function pictureOf({ run, drawn, view, range, colour }: Chart): Picture {
 /** As many buckets as the server answers; twice as many points come one by one. */
 const MOST_BUCKETS = 20_000;
 
+/** What the file of values has. */
+export function valuesTextOf({ drawn: { curve }, view: { zoom } }: Pick<Chart, "drawn" | "view">) {
+  const { n } = curve.part ?? curve.ends;
+  const isExact = n <= 2 * MOST_BUCKETS;
+  if (zoom !== null) return `${isExact ? "exact" : "means of buckets"}, the part that is shown`;
+  return isExact ? "exact, all values" : "means of buckets, all steps";
+}
+
 /** The values as they are stored, of the part that is shown. */
 export async function saveValues(client: QueryClient, chart: Chart): Promise<void> {
   const { run, drawn, view } = chart;
