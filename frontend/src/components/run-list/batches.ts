@@ -11,9 +11,14 @@ export const STEPS_REFETCH_MS = 5_000;
 export const EVALUATIONS_REFETCH_MS = 10_000;
 /** Large answers, as on all training prompts. */
 export const LARGE_REFETCH_MS = 15_000;
+/** What other people change: which runs there are, a run that is resumed. */
+export const OTHERS_REFETCH_MS = 30_000;
 
 /** Whether a trainer is at work on it. */
 export const isLive = (run: Run) => run.state === "running" || run.state === "stopping";
+
+/** Whether a trainer is at work on it, or will be without anybody's doing. */
+export const mayTell = (run: Run) => isLive(run) || run.state === "queued" || run.is_retried;
 
 function inPages(runs: readonly Run[]): readonly (readonly Run[])[] {
   const pages = [];

@@ -1,8 +1,8 @@
 /** One experiment: its question, what its runs answer by their seeds, and what is concluded. */
 import "@/features/experiments/experiments.css";
 
-import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
 import { useParams } from "react-router";
 
 import { experimentQuery } from "@/api/experiments";
@@ -12,7 +12,7 @@ import { managesIn, meQuery } from "@/api/session";
 import type { Experiment, Run } from "@/api/types";
 import { Icon } from "@/components/icons";
 import { keepFocus } from "@/components/focus/kept-focus";
-import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
+import { EVALUATIONS_REFETCH_MS, mayTell, OTHERS_REFETCH_MS } from "@/components/run-list/batches";
 import { Answer } from "@/components/seed-groups/answer";
 import { EmptyCard, Loaded } from "@/components/states";
 import { Markdown } from "@/components/text/markdown";
@@ -81,6 +81,21 @@ function LeftOut({ experiment }: { experiment: Experiment }) {
   );
 }
 
+const NO_RUNS: readonly Run[] = [];
+
+/** Asks again for what runs answer together when one is in another state: its end counts, too. */
+function useAnswersToStates(runs: readonly Run[] = NO_RUNS): void {
+  const client = useQueryClient();
+  const before = useRef<ReadonlyMap<string, Run["state"]>>(new Map());
+  useEffect(() => {
+    const hasMoved = runs.some(({ id, state }) => (before.current.get(id) ?? state) !== state);
+    before.current = new Map(runs.map(({ id, state }) => [id, state]));
+    if (!hasMoved) return;
+    void client.invalidateQueries({ queryKey: ["seed-groups"] });
+    void client.invalidateQueries({ queryKey: ["results"] });
+  }, [client, runs]);
+}
+
 function Runs({ experiment, mayChange }: { experiment: Experiment; mayChange: boolean }) {
   const [isAdding, setAdding] = useState(false);
   const runIds = experiment.run_ids;
@@ -92,10 +107,12 @@ function Runs({ experiment, mayChange }: { experiment: Experiment; mayChange: bo
       const left = before?.filter(({ id }) => runIds.includes(id)) ?? [];
       return left.length > 0 ? left : undefined;
     },
-    refetchInterval: ({ state }) => state.data?.some(isLive) === true && EVALUATIONS_REFETCH_MS,
+    refetchInterval: ({ state }) =>
+      state.data?.some(mayTell) === true ? EVALUATIONS_REFETCH_MS : OTHERS_REFETCH_MS,
   });
   // What is at work changes the answer, too.
-  const refetchMs = runs.data?.some(isLive) === true && EVALUATIONS_REFETCH_MS;
+  const refetchMs = runs.data?.some(mayTell) === true && EVALUATIONS_REFETCH_MS;
+  useAnswersToStates(runs.data);
   const add = mayChange && (
     <button type="button" className="btn" onClick={() => setAdding(true)}>
       <Icon name="plus" /> Add runs
@@ -178,7 +195,11 @@ function Shown({ experiment }: { experiment: Experiment }) {
 
 export function ExperimentPage() {
   const { experimentId = "" } = useParams();
-  const query = useQuery(experimentQuery(experimentId));
+  // Somebody else may start runs for it.
+  const query = useQuery({
+    ...experimentQuery(experimentId),
+    refetchInterval: OTHERS_REFETCH_MS,
+  });
   return (
     <Loaded query={query} lines={10}>
       {(experiment) => <Shown key={experiment.id} experiment={experiment} />}
