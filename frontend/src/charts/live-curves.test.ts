@@ -237,6 +237,74 @@ describe("curves that are loaded while they grow", () => {
   });
 });
 
+describe("curves of a page that stays open", () => {
+  const steps = (from: number, to: number) =>
+    Array.from({ length: to - from + 1 }, (_, n) => from + n);
+  const tell = (curves: LiveCurves, from: number, to: number) =>
+    curves.onEvent({ type: "metric", data: { points: steps(from, to).map((n) => point(n)) } });
+  /** Curves of which 2,000 points were told after the answer. */
+  async function long(zoom: Zoom = null) {
+    const found = curvesUnderTest();
+    await found.curves.zoomTo(zoom);
+    void found.curves.load();
+    found.asked[0]?.answer(answerOf([0]));
+    await settle();
+    found.asked[1]?.answer(answerOf([2]));
+    await settle();
+    tell(found.curves, 1, 2000);
+    return found;
+  }
+
+  it("are summed up anew after 2,000 points, and grow on until that is here", async () => {
+    const { asked, curves, steps } = await long();
+    expect(asked).toHaveLength(1);
+
+    tell(curves, 2001, 2001);
+    expect([asked.length, curves.isLoaded, curves.isAsking]).toEqual([2, true, false]);
+    tell(curves, 2002, 2003);
+    expect([steps().length, steps().at(-1)]).toEqual([2004, 2003]);
+    expect(asked).toHaveLength(2);
+
+    asked[1]?.answer(answerOf([1000, 2001]));
+    await settle();
+    expect(steps()).toEqual([1000, 2001, 2002, 2003]);
+  });
+
+  it("stay as they are where that fails, and say nothing of it", async () => {
+    const { asked, curves, steps } = await long();
+    tell(curves, 2001, 2001);
+    asked[1]?.fail(new Error("too much"));
+    await settle();
+    tell(curves, 2002, 2002);
+
+    expect([curves.error, steps().at(-1), asked.length]).toEqual([null, 2002, 2]);
+  });
+
+  it("are loaded once more if a rewind voids what is on its way", async () => {
+    const { asked, curves, steps } = await long();
+    tell(curves, 2001, 2001);
+    curves.rewind(1500);
+    tell(curves, 1501, 1501);
+    asked[1]?.answer(answerOf([2001]));
+    asked[2]?.answer(answerOf([1500]));
+    await settle();
+
+    expect(steps()).toEqual([1500, 1501]);
+  });
+
+  it("are looked at closely again where the reader is zoomed in", async () => {
+    const { asked, curves, steps } = await long([1, 3]);
+    tell(curves, 2001, 2001);
+    asked[2]?.answer(answerOf([0, 1000, 2001]));
+    await settle();
+    expect(asked[3]?.zoom).toEqual([1, 3]);
+    asked[3]?.answer(answerOf([2]));
+    await settle();
+
+    expect(steps()).toEqual([0, 2, 1000, 2001]);
+  });
+});
+
 describe("a closer look", () => {
   /** Curves of every tenth step up to 100, loaded. */
   async function loaded() {

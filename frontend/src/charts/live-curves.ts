@@ -80,6 +80,9 @@ const COLUMNS = ["x", "min", "max", "mean", "last", "n", "nNan"] as const;
 /** Evaluations made elsewhere: of something that was kept, so no rewind voids them. */
 const FROM_OUTSIDE = /^(gold|outside)\//;
 
+/** Points that are told come one by one: after so many the server sums everything up anew. */
+const MOST_TOLD = 2000;
+
 const NO_ENDS: Ends = { n: 0, first: null, newest: null };
 
 const empty = (): Curve => ({
@@ -118,7 +121,10 @@ export class LiveCurves {
   private zoom: Zoom = null;
   /** Where relative time begins, seconds since the epoch; null = no metric yet, or another axis. */
   origin: number | null = null;
-  private waiting: Point[] = [];
+  /** What is told while an answer is on its way; null = none is. */
+  private waiting: Point[] | null = null;
+  /** Points since the newest answer. */
+  private nTold = 0;
   private newest = 0;
   private newestLook = 0;
   private isClosed = false;
@@ -152,6 +158,7 @@ export class LiveCurves {
     switch (type) {
       case "metric":
         for (const point of (data["points"] ?? []) as readonly Point[]) this.append(point);
+        this.renewIfDue();
         break;
       case "rewind":
         this.rewind(Number(data["step"]));
@@ -170,28 +177,53 @@ export class LiveCurves {
   /** Loads everything anew; never rejects. */
   async load(): Promise<void> {
     if (this.isClosed) return;
-    const mine = ++this.newest;
     this.isLoaded = false;
-    // The stream tells what is stored: the answer to a request that begins now has these points.
-    this.waiting = [];
     this.isLoading = true;
+    const asked = this.ask();
     // Whoever reads why the last one failed sees that it is tried again; nothing else has changed.
     if (this.error !== null) this.onChange();
-    try {
-      const series = await this.fetchSeries(null);
-      if (mine !== this.newest) return;
-      this.whole = curvesOf(series);
-      this.origin = series[0]?.origin ?? null;
-      this.isLoaded = true;
-      this.loadError = null;
-      for (const point of this.waiting.splice(0)) this.append(point);
-    } catch (problem) {
-      if (mine !== this.newest) return;
-      this.loadError = problem;
-    }
+    const answer = await asked;
+    if (answer === null) return;
+    this.loadError = answer.problem;
     this.isLoading = false;
     this.onChange();
     await this.look();
+  }
+
+  /** The same while what is here is shown and grows; if that fails, it stays as it is. */
+  private async renew(): Promise<void> {
+    const answer = await this.ask();
+    if (answer === null || answer.problem !== null) return;
+    this.onChange();
+    if (this.zoom !== null) await this.look();
+  }
+
+  /** Asks for everything. The answer has why that failed; it is null if there is a newer one. */
+  private async ask(): Promise<{ readonly problem: unknown } | null> {
+    const mine = ++this.newest;
+    // The stream tells what is stored: the answer to a request that begins now has these points.
+    const told: Point[] = [];
+    this.waiting = told;
+    this.nTold = 0;
+    try {
+      const series = await this.fetchSeries(null);
+      if (mine !== this.newest) return null;
+      this.whole = curvesOf(series);
+      this.origin = series[0]?.origin ?? null;
+      this.isLoaded = true;
+    } catch (problem) {
+      if (mine !== this.newest) return null;
+      this.waiting = null;
+      return { problem };
+    }
+    this.waiting = null;
+    for (const point of told) this.append(point);
+    this.renewIfDue();
+    return { problem: null };
+  }
+
+  private renewIfDue(): void {
+    if (this.waiting === null && this.nTold > MOST_TOLD) void this.renew();
   }
 
   /** Looks closer at a part, or at the whole again; never rejects. */
@@ -206,19 +238,19 @@ export class LiveCurves {
   }
 
   append(point: Point): void {
-    if (!this.isLoaded) {
-      this.waiting.push(point);
-      return;
-    }
+    this.waiting?.push(point);
+    if (!this.isLoaded) return;
     const x = this.place(point);
     for (const curves of this.close === null ? [this.whole] : [this.whole, this.close])
       for (const [name, value] of Object.entries(point.values))
         appended(curves, name, x, value, this.zoom?.[1] ?? Infinity);
+    this.nTold += 1;
   }
 
   /** What the trainer said beyond `step` is void, also in an answer that is on its way. */
   rewind(step: number): void {
-    if (!this.isLoaded || this.axis !== "step") {
+    // What is on its way may have points that are void.
+    if (this.waiting !== null || !this.isLoaded || this.axis !== "step") {
       void this.load();
       return;
     }

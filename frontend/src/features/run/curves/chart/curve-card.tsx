@@ -149,13 +149,14 @@ export function CurveCard(props: CurveCardProps) {
   const [place, setPlace] = useState<number | null>(null);
   const [isFocused, setFocused] = useState(false);
   const colour = props.colour ?? "--s1";
+  const isDrawn = isSeen && !isTable;
   const plot = useMemo(
-    () => plotted(drawn, view, colour),
+    () => (isDrawn ? plotted(drawn, view, colour) : null),
     // The curve is changed in place; `tick` says when.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-    [curve, drawn.low, drawn.high, explained, tick, view.smoothing, view.isLog, colour],
+    [curve, drawn.low, drawn.high, explained, tick, view.smoothing, view.isLog, colour, isDrawn],
   );
-  const floor = useFloor(props, isSeen && !isTable);
+  const floor = useFloor(props, isDrawn);
   const height = props.height ?? 190;
   const { arranged, onPick } = props;
   const chart = { run: props.run, drawn, view, range: props.range, colour };
@@ -204,7 +205,7 @@ export function CurveCard(props: CurveCardProps) {
                 <ZoomItems
                   id={id}
                   zoom={view.zoom}
-                  whole={props.range ?? endsOf(plot.data[0])}
+                  whole={props.range ?? endsOf(curve.x)}
                   onZoom={props.onZoom}
                 />
               </>
@@ -227,7 +228,7 @@ export function CurveCard(props: CurveCardProps) {
         <CurveTable drawn={drawn} view={view} height={height} />
       ) : (
         <div style={{ height }}>
-          {isSeen && (
+          {plot !== null && (
             <Plot
               {...plot}
               height={height}
