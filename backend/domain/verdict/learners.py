@@ -20,6 +20,7 @@ from backend.domain.verdict.words import (
     percent,
     share_and_interval,
     shown,
+    with_interval,
     with_span,
 )
 from backend.plural import plural
@@ -372,7 +373,6 @@ def _verdict(
     gauges: list[Gauge],
     best: Estimate | None,
 ) -> RunVerdict:
-    best_text = [] if best is None else [_best(best, evidence, judged_by)]
     return RunVerdict(
         kind=kind,
         level=level,
@@ -382,17 +382,52 @@ def _verdict(
         gauges=gauges,
         best_step=None if best is None else best.step,
         shipped_step=evidence.shipped_step,
-        happened=[*best_text, *divergence.peak_happened(_losses(evidence))],
+        happened=[
+            *_best_happened(best, evidence, judged_by),
+            *divergence.peak_happened(_losses(evidence)),
+        ],
     )
 
 
-def _best(best: Estimate, evidence: Evidence, metric: str | None) -> Happening:
-    text = "Lowest held-out loss" if metric == "eval/loss" else "Best held-out accuracy"
-    evaluated = evidence.curve(metric or "")
-    # What was best before it trained, training has made worse.
-    is_untrained = len(evaluated) > 1 and best.step == evaluated[0].step
-    level: Level = "none" if is_untrained else "good"
-    return Happening(step=best.step, sentence=f"{text}: {shown(best.value)}.", level=level)
+def _best_happened(
+    best: Estimate | None, evidence: Evidence, metric: str | None
+) -> list[Happening]:
+    """Tell of the best of several evaluations, and whether it is clearly better than the first."""
+    if best is None or metric is None:
+        return []
+    is_loss = metric == "eval/loss"
+    found = _losses(evidence) if is_loss else evidence.estimates(metric)
+    if len(found) < 2:
+        return []
+    is_better = _is_best_better(found, best, is_loss=is_loss)
+    # The intervals of losses are those of their changes.
+    loss, accuracy = f"Lowest held-out loss: {shown(best.value)}", with_interval(best)
+    text = loss if is_loss else f"Best held-out accuracy: {accuracy}"
+    if best.step == found[0].step:
+        text += ", in the first evaluation"
+    elif is_better is False:
+        text += f", not clearly {'below' if is_loss else 'above'} the first"
+    is_above_chance = best.low is not None and best.low > _CHANCE
+    level: Level = "good" if is_better and (is_loss or is_above_chance) else "none"
+    return [Happening(step=best.step, sentence=f"{text}.", level=level)]
+
+
+def _is_best_better(found: Sequence[Estimate], best: Estimate, *, is_loss: bool) -> bool | None:
+    """Whether the best evaluation is clearly better than the first, as it is if the last one is.
+
+    None = no error is known.
+    """
+
+    def is_better(moved: Change, z: float = Z95) -> bool:
+        return moved.size < 0 and _is_clear(moved, z) if is_loss else moved.rose(z)
+
+    first, last = found[0], found[-1]
+    rise = change(first, best)
+    # The last evaluation was not chosen, so it has to differ by less.
+    is_chosen = best.step != last.step and is_better(rise, z_of_best(len(found) - 1))
+    if is_better(change(first, last)) or is_chosen:
+        return True
+    return None if rise.error is None else False
 
 
 def _of(low: float, high: float) -> Span:

@@ -223,7 +223,7 @@ def test_an_explosion_is_named_though_the_loss_came_back() -> None:
         "15.5 at step 20, and the training loss rose from 2.20 to 3.80."
     )
     assert [(one.step, one.sentence, one.level) for one in found.happened] == [
-        (0, "Lowest held-out loss: 2.21.", "none"),
+        (0, "Lowest held-out loss: 2.21, in the first evaluation.", "none"),
         (20, "Highest held-out loss: 15.5, above its first and its last.", "warn"),
     ]
 
@@ -253,6 +253,58 @@ def test_ranks_are_told_with_a_training_loss_that_rose(method: Method) -> None:
         assert "80 % of the held-out steps, but the training loss rose from 2.20" in found.sentence
     assert "the training loss rose from 2.20 to 3.80" in f"{found.sentence} {found.reason}"
     assert "Highest held-out loss: 15.5" in " ".join(one.sentence for one in found.happened)
+
+
+def _accuracies(*values: float, half_width: float) -> list[tuple[int, str, str]]:
+    """What happened to a reward model with these held-out accuracies."""
+    found = verdict(
+        Method.REWARD_MODEL,
+        eval__accuracy=list(values),
+        eval__accuracy_low=[value - half_width for value in values],
+        eval__accuracy_high=[value + half_width for value in values],
+    )
+    return [(one.step, one.sentence, one.level) for one in found.happened]
+
+
+def test_the_best_accuracy_is_told_as_good_only_if_it_is() -> None:
+    text = "Best held-out accuracy"
+    assert _accuracies(0.5, 0.7, half_width=0.1) == [(10, f"{text}: 0.700 [0.600, 0.800].", "good")]
+    assert _accuracies(0.5, 0.6, half_width=0.1) == [
+        (10, f"{text}: 0.600 [0.500, 0.700], not clearly above the first.", "none")
+    ]
+    assert _accuracies(0.8, 0.7, half_width=0.1) == [
+        (0, f"{text}: 0.800 [0.700, 0.900], in the first evaluation.", "none")
+    ]
+    # Clearly higher, and still no better than chance.
+    assert _accuracies(0.1, 0.41, half_width=0.1) == [
+        (10, f"{text}: 0.410 [0.310, 0.510].", "none")
+    ]
+    # One evaluation is the best of none.
+    assert _accuracies(0.8, half_width=0.1) == []
+
+
+def test_the_best_of_several_accuracies_has_to_differ_by_more() -> None:
+    """Each has an error of .051: .145 is two of a difference, too few for the best of three."""
+    chosen = _accuracies(0.6, 0.745, 0.61, half_width=0.1)
+    last = _accuracies(0.6, 0.61, 0.745, half_width=0.1)
+
+    assert [level for _, _, level in chosen] == ["none"]
+    assert chosen[0][1].endswith("not clearly above the first.")
+    assert [level for _, _, level in last] == ["good"]
+
+
+def test_the_lowest_loss_is_told_as_good_only_if_it_is() -> None:
+    def happened(values: list[float], half_width: float) -> list[tuple[str, str]]:
+        return [(one.sentence, one.level) for one in losses(values, half_width).happened]
+
+    text = "Lowest held-out loss"
+    assert happened([2.0, 1.97], 0.0141) == [(f"{text}: 1.97.", "good")]
+    assert happened([2.0, 1.97], 0.0424) == [
+        (f"{text}: 1.97, not clearly below the first.", "none")
+    ]
+    assert happened([2.0, 2.1], 0.1) == [(f"{text}: 2, in the first evaluation.", "none")]
+    unsure = verdict(Method.SFT, eval__loss=[2.0, 1.97])
+    assert [(one.sentence, one.level) for one in unsure.happened] == [(f"{text}: 1.97.", "none")]
 
 
 def test_noise_and_a_fall_are_no_explosion() -> None:
