@@ -292,6 +292,38 @@ describe("curves of a page that stays open", () => {
     expect(steps()).toEqual([1500, 1501]);
   });
 
+  it("are loaded anew where somebody attaches what belongs between points that are here", async () => {
+    const gold = (step: number, value: number) => ({
+      ...{ type: "metric" },
+      data: { points: [{ ...point(step), values: { "gold/score": value } }] },
+    });
+    const answered = (...values: number[]) => [
+      { ...(answerOf([10, 20])[0] as Answered), name: "gold/score" },
+      ...answerOf(values),
+    ];
+    const { asked, curves } = curvesUnderTest();
+    void curves.load();
+    asked[0]?.answer(answered(1));
+    await settle();
+    curves.onEvent(gold(30, 1));
+    expect(asked).toHaveLength(1);
+
+    curves.onEvent(gold(10, 7));
+    curves.onEvent(gold(20, 8));
+    expect(asked).toHaveLength(2);
+    // The second came while the answer was on its way, which may be without it.
+    asked[1]?.answer(answered(2));
+    await settle();
+    expect(asked).toHaveLength(3);
+    asked[2]?.answer(answered(3));
+    await settle();
+    expect([asked.length, curves.curves.get("loss")?.x]).toEqual([3, [3]]);
+
+    // What the trainer says again says nothing new.
+    curves.onEvent({ type: "metric", data: { points: [point(2)] } });
+    expect(asked).toHaveLength(3);
+  });
+
   it("are looked at closely again where the reader is zoomed in", async () => {
     const { asked, curves, steps } = await long([1, 3]);
     tell(curves, 2001, 2001);

@@ -80,6 +80,9 @@ const COLUMNS = ["x", "min", "max", "mean", "last", "n", "nNan"] as const;
 /** Evaluations made elsewhere: of something that was kept, so no rewind voids them. */
 const FROM_OUTSIDE = /^(gold|outside)\//;
 
+/** Whether somebody attached the metric of this name: its points come in any order, at any time. */
+export const isFromOutside = (name: string): boolean => FROM_OUTSIDE.test(name);
+
 /** Points that are told come one by one: after so many the server sums everything up anew. */
 const MOST_TOLD = 2000;
 
@@ -125,6 +128,8 @@ export class LiveCurves {
   private waiting: Point[] | null = null;
   /** Points since the newest answer. */
   private nTold = 0;
+  /** Whether one of them belongs between points that are here, or in the place of one. */
+  private isOutdated = false;
   private newest = 0;
   private newestLook = 0;
   private isClosed = false;
@@ -205,6 +210,7 @@ export class LiveCurves {
     const told: Point[] = [];
     this.waiting = told;
     this.nTold = 0;
+    this.isOutdated = false;
     try {
       const series = await this.fetchSeries(null);
       if (mine !== this.newest) return null;
@@ -223,7 +229,8 @@ export class LiveCurves {
   }
 
   private renewIfDue(): void {
-    if (this.waiting === null && this.nTold > MOST_TOLD) void this.renew();
+    const isDue = this.isOutdated || this.nTold > MOST_TOLD;
+    if (isDue && this.waiting === null) void this.renew();
   }
 
   /** Looks closer at a part, or at the whole again; never rejects. */
@@ -242,8 +249,10 @@ export class LiveCurves {
     if (!this.isLoaded) return;
     const x = this.place(point);
     for (const curves of this.close === null ? [this.whole] : [this.whole, this.close])
-      for (const [name, value] of Object.entries(point.values))
-        appended(curves, name, x, value, this.zoom?.[1] ?? Infinity);
+      for (const [name, value] of Object.entries(point.values)) {
+        const isNew = appended(curves, name, x, value, this.zoom?.[1] ?? Infinity);
+        if (!isNew && isFromOutside(name)) this.isOutdated = true;
+      }
     this.nTold += 1;
   }
 
@@ -256,7 +265,7 @@ export class LiveCurves {
     }
     for (const curves of [this.whole, ...(this.close === null ? [] : [this.close])])
       for (const [name, curve] of curves) {
-        if (FROM_OUTSIDE.test(name)) continue;
+        if (isFromOutside(name)) continue;
         const kept = curve.x.filter((x) => x <= step).length;
         for (const column of COLUMNS) curve[column].length = kept;
         curve.ends = rewound(curve);
@@ -326,13 +335,19 @@ const grown = ({ n, first, newest }: Ends, value: number | null): Ends => ({
 });
 
 /**
- * A point at or before the last x is already there: the stream may send again what was read. The
- * part that the reader looks at ends at `to`.
+ * Whether the point was new: one at or before the last x is already there, for the stream may send
+ * again what was read. The part that the reader looks at ends at `to`.
  */
-function appended(curves: Curves, name: string, x: number, value: number | null, to: number): void {
+function appended(
+  curves: Curves,
+  name: string,
+  x: number,
+  value: number | null,
+  to: number,
+): boolean {
   const curve = curves.get(name) ?? empty();
   const end = curve.x.at(-1);
-  if (end !== undefined && x <= end) return;
+  if (end !== undefined && x <= end) return false;
   curve.x.push(x);
   for (const column of [curve.min, curve.max, curve.mean, curve.last]) column.push(value);
   curve.n.push(1);
@@ -340,6 +355,7 @@ function appended(curves: Curves, name: string, x: number, value: number | null,
   curve.ends = grown(curve.ends, value);
   if (curve.part !== null && x <= to) curve.part = grown(curve.part, value);
   curves.set(name, curve);
+  return true;
 }
 
 /** The whole with a part of it closer, so that lines lead in and out of the part. */

@@ -6,7 +6,10 @@ import { untilAnswered } from "@/api/client";
 import { metricsQuery } from "@/api/runs";
 import { meQuery } from "@/api/session";
 import { followRun } from "@/api/stream/follow";
+import type { Follower } from "@/api/stream/messages";
 import { LiveCurves, type Axis, type Zoom } from "@/charts/live-curves";
+
+import { butFirst } from "./but-first";
 
 export const REDRAW_MS = 100;
 const POINTS = 1000;
@@ -40,7 +43,13 @@ const nothing = (axis: Axis): DrawnCurves => {
   };
 };
 
-/** `mayMoveOn`: of a run that is over nothing more is told, so nothing is listened to. */
+/** Of a run that is over, everything is loaded when the page begins to follow it. */
+function follower(live: LiveCurves, mayMoveOn: boolean): Follower {
+  const { onEvent, onStatus } = live;
+  return { onJoin: mayMoveOn ? live.onJoin : butFirst(live.onJoin), onEvent, onStatus };
+}
+
+/** `mayMoveOn`: of a run that is over nothing more is told than what somebody attaches to it. */
 export function useLiveCurves(
   runId: string,
   mayMoveOn: boolean,
@@ -76,11 +85,10 @@ export function useLiveCurves(
     const live = new LiveCurves(axis, fetchSeries, draw);
     newest.current = live;
     void live.load();
-    const isFollowed = mayMoveOn && userId !== undefined;
-    const leave = isFollowed ? followRun(userId, runId, live) : () => undefined;
+    const leave = userId === undefined ? null : followRun(userId, runId, follower(live, mayMoveOn));
     return () => {
       isShown = false;
-      leave();
+      leave?.();
       live.end();
       clearTimeout(drawing);
     };

@@ -29,13 +29,13 @@ const SAMPLES = samplesQuery(RUN, {
 }).queryKey;
 const KEYS = [runQuery(RUN).queryKey, SAMPLES, eventsQuery(RUN).queryKey];
 
-function Page() {
-  useLiveRun(RUN, true);
+function Page({ mayMoveOn }: { mayMoveOn: boolean }) {
+  useLiveRun(RUN, mayMoveOn);
   return null;
 }
 
-/** What is asked for anew once an event of this type has come. */
-async function askedAfter(type: LiveEvent["type"], ms: number) {
+/** What is asked for anew once the page was told something. */
+async function askedAfter(tell: (page: Follower) => void, ms: number, mayMoveOn = true) {
   vi.useFakeTimers();
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   const client = new QueryClient();
@@ -46,23 +46,47 @@ async function askedAfter(type: LiveEvent["type"], ms: number) {
   await act(() =>
     page.render(
       <QueryClientProvider client={client}>
-        <Page />
+        <Page mayMoveOn={mayMoveOn} />
       </QueryClientProvider>,
     ),
   );
-  followers.at(-1)?.onEvent({ seq: 1, type, data: {}, at: "" } as unknown as LiveEvent);
+  const follower = followers.at(-1);
+  if (follower !== undefined) tell(follower);
   await vi.advanceTimersByTimeAsync(ms);
+  const asked = KEYS.map((key) => client.getQueryState(key)?.isInvalidated);
   await act(() => page.unmount());
-  return KEYS.map((key) => client.getQueryState(key)?.isInvalidated);
+  return asked;
 }
+
+const event = (type: LiveEvent["type"], data: LiveEvent["data"] = {}) => {
+  const told = { seq: 1, type, data, at: "" } as unknown as LiveEvent;
+  return (page: Follower) => page.onEvent(told);
+};
 
 afterEach(() => vi.useRealTimers());
 
 it("samples that were logged refresh the samples and the run, at most every five seconds", async () => {
-  expect(await askedAfter("sample", 4000)).toEqual([false, false, false]);
-  expect(await askedAfter("sample", 6000)).toEqual([true, true, false]);
+  expect(await askedAfter(event("sample"), 4000)).toEqual([false, false, false]);
+  expect(await askedAfter(event("sample"), 6000)).toEqual([true, true, false]);
 });
 
 it("a checkpoint refreshes all that is known of the run", async () => {
-  expect(await askedAfter("checkpoint", 1500)).toEqual([true, true, true]);
+  expect(await askedAfter(event("checkpoint"), 1500)).toEqual([true, true, true]);
+});
+
+it.each([true, false])(
+  "what somebody attaches refreshes all that is known of the run; it may go on: %s",
+  async (mayMoveOn) => {
+    const metric = (name: string) => event("metric", { points: [{ values: { [name]: 0.5 } }] });
+    expect(await askedAfter(metric("gold/score"), 1500, mayMoveOn)).toEqual([true, true, true]);
+    expect(await askedAfter(metric("loss"), 1500, mayMoveOn)).toEqual([false, false, false]);
+  },
+);
+
+it("a run that is over is loaded again only where the stream has a gap", async () => {
+  const join = (page: Follower) => page.onJoin();
+  expect(await askedAfter(join, 1500, true)).toEqual([true, true, true]);
+  expect(await askedAfter(join, 1500, false)).toEqual([false, false, false]);
+  const again = (page: Follower) => [join(page), join(page)];
+  expect(await askedAfter(again, 1500, false)).toEqual([true, true, true]);
 });

@@ -8,7 +8,9 @@ import { followRun } from "@/api/stream/follow";
 import type { LiveEvent, StreamStatus } from "@/api/stream/messages";
 import { progressOf } from "@/api/stream/progress";
 import type { LogLine, Run, RunEvent } from "@/api/types";
+import { isFromOutside } from "@/charts/live-curves";
 
+import { butFirst } from "./but-first";
 import { REDRAW_MS } from "./use-live-curves";
 
 const REFRESH_MS = 1000;
@@ -28,7 +30,7 @@ export interface LiveRun extends Heard {
 
 const nothing = (runId: string): Heard => ({ runId, lines: [], alerts: [] });
 
-/** `mayMoveOn`: of a run that is over nothing more is told, so nothing is listened to. */
+/** `mayMoveOn`: of a run that is over nothing more is told than what somebody does with it. */
 export function useLiveRun(runId: string, mayMoveOn: boolean): LiveRun {
   const client = useQueryClient();
   const userId = useQuery(meQuery).data?.id;
@@ -36,7 +38,7 @@ export function useLiveRun(runId: string, mayMoveOn: boolean): LiveRun {
   const [status, setStatus] = useState<StreamStatus>("connecting");
 
   useEffect(() => {
-    if (!mayMoveOn || userId === undefined) return;
+    if (userId === undefined) return;
     let { lines, alerts } = nothing(runId);
     let drawing: ReturnType<typeof setTimeout> | undefined;
     let refreshing: ReturnType<typeof setTimeout> | undefined;
@@ -83,7 +85,8 @@ export function useLiveRun(runId: string, mayMoveOn: boolean): LiveRun {
     const onEvent = (event: LiveEvent) => {
       switch (event.type) {
         case "metric":
-          return;
+          // The verdict changes, and of a run that is over nobody asks for it again.
+          return isAttached(event) ? refresh() : undefined;
         case "reset":
           lines = [];
           loadAll();
@@ -103,11 +106,13 @@ export function useLiveRun(runId: string, mayMoveOn: boolean): LiveRun {
           return refresh();
       }
     };
-    const leave = followRun(userId, runId, { onJoin: loadAll, onEvent, onStatus: setStatus });
+    const onJoin = mayMoveOn ? loadAll : butFirst(loadAll);
+    const leave = followRun(userId, runId, { onJoin, onEvent, onStatus: setStatus });
     return () => {
       leave();
       clearTimeout(drawing);
       clearTimeout(sampling);
+      if (!mayMoveOn) return;
       setHeard({ runId, lines, alerts });
       // A run that has just ended: its end may be known before its last events were told.
       loadAll();
@@ -115,6 +120,12 @@ export function useLiveRun(runId: string, mayMoveOn: boolean): LiveRun {
   }, [client, userId, runId, mayMoveOn]);
 
   return { ...(heard.runId === runId ? heard : nothing(runId)), status };
+}
+
+/** Whether values were attached, not logged by the trainer. */
+function isAttached({ data }: LiveEvent): boolean {
+  const points = (data["points"] ?? []) as readonly { readonly values: object }[];
+  return points.some(({ values }) => Object.keys(values).some(isFromOutside));
 }
 
 function eventOf({ seq, type, data, at }: LiveEvent): RunEvent {
