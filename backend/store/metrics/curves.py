@@ -6,9 +6,10 @@ a curve with few points there comes as it is, any other from the level whose buc
 """
 
 import math
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
@@ -128,7 +129,8 @@ def read(
 ) -> MetricsAnswer:
     """The curves of these runs, `names` None = all; runs and names in the order they were asked.
 
-    Values are told to 1/8192 of the range that a curve's answer has, or exactly.
+    Values are told to 1/8192 of the range that a curve's answer has, or exactly. Curves that are to
+    be drawn have fewer buckets where all of them would be too many.
     """
     known = _names(session, run_ids)
     wanted = known if names is None else list(dict.fromkeys(names))
@@ -219,6 +221,9 @@ class _Reading:
     ) -> MetricsAnswer:
         pieces = self._pieces()
         counts = self._counts(pieces)
+        if not exact:
+            points = _fitting(counts.values(), self._window.points)
+            self._window = replace(self._window, points=points)
         raw = self._raw(counts)
         found = dict(self._points(pieces, raw)) if raw else {}
         long = {number for number, n in counts.items() if n and number not in raw}
@@ -407,6 +412,15 @@ class _Reading:
         if self._window.is_in_steps:
             return []
         return [self._axis.point >= span.c.low, self._axis.point <= span.c.high]
+
+
+def _fitting(counts: Collection[int], points: int) -> int:
+    """How many buckets of each curve, one at least, are not too many for an answer."""
+
+    def in_all(most: int) -> int:
+        return sum(min(n, most) for n in counts)
+
+    return max(1, bisect_right(range(1, points + 1), MOST_BUCKETS, key=in_all))
 
 
 def _by_curve(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from backend.errors import InvalidInput
 from backend.schemas.metrics.curves import Series
 from backend.schemas.run_directory.events import MetricLine
 from backend.store.db import Database
@@ -208,6 +209,38 @@ def test_curves_that_are_older_than_the_levels_are_caught_up_with(
     with database.read() as session:
         assert check_levels(session, run_id) > 900
     check_window(database, run_id, told, Window("tokens", 17, 5500, 100))
+
+
+def test_many_long_curves_are_drawn_with_fewer_buckets_each(
+    database: Database, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With three long curves and a short one, (300 - 2) / 3 buckets are left for each long one."""
+    run_id = add_run(database, seed)
+    lines = [
+        MetricLine(
+            step=step,
+            time=float(step),
+            tokens=step,
+            values={name: float(step) for name in ["a", "b", "c", *["short"] * (step < 2)]},
+        )
+        for step in range(400)
+    ]
+    with database.write() as session:
+        points.append(session, run_id, 1, lines, at=AT)
+    monkeypatch.setattr(curves, "MOST_BUCKETS", 300)
+
+    with database.read() as session:
+        found = curves.read(session, [run_id], None, Window(points=200)).series
+        assert [one.name for one in found] == ["a", "b", "c", "short"]
+        assert [sum(one.n_points) for one in found] == [400, 400, 400, 2]
+        assert all(40 < len(one.x) <= 99 for one in found[:3])
+        assert len(found[3].x) == 2
+        # Whoever saves values is told that they are too many.
+        with pytest.raises(InvalidInput, match="602 buckets; at most 300"):
+            curves.read(session, [run_id], None, Window(points=200), exact=True)
+        monkeypatch.setattr(curves, "MOST_BUCKETS", 3)
+        with pytest.raises(InvalidInput, match="4 buckets; at most 3"):
+            curves.read(session, [run_id], None, Window(points=200))
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e290, 1.7e308])
