@@ -1,10 +1,10 @@
 /** One sample: its prompt, what it stands for, its response and its scores. */
 import type { Sample } from "@/api/types";
 import { Scores } from "@/components/response/scores";
-import { PlainText } from "@/components/text/plain-text";
 import { number } from "@/lib/format";
 
 import { Known, Passed } from "./known";
+import { FoundText } from "./search/found-text";
 import type { Shading } from "./shades";
 import { Tokens } from "./tokens";
 
@@ -58,17 +58,19 @@ export function SampleRow(props: {
   isFlat: boolean;
   shading: Shading;
   unshaded: string;
+  /** What somebody searches for; empty = nothing. */
+  q: string;
   onPrompt: (promptId: string) => void;
   /** What opens the step of the sample, where samples of several stand in one list. */
   onStep: ((step: number) => void) | null;
 }) {
-  const { sample, onPrompt, onStep } = props;
+  const { sample, q, onPrompt, onStep } = props;
   const promptId = sample.prompt_id;
   return (
     <li className="sample">
       <div>
         <p className="plain muted" dir="auto">
-          <PlainText text={sample.prompt} />
+          <FoundText text={sample.prompt} q={q} />
         </p>
         <Known sample={sample} />
         {onStep !== null && (
@@ -85,7 +87,7 @@ export function SampleRow(props: {
       <div>
         <Marks sample={sample} isFlat={props.isFlat} />
         <Passed sample={sample} />
-        <Tokens sample={sample} shading={props.shading} unshaded={props.unshaded} />
+        <Tokens sample={sample} shading={props.shading} unshaded={props.unshaded} q={q} />
       </div>
       <Scores className="nums" scores={sample.scores} />
     </li>

@@ -190,6 +190,7 @@ function Found({ data, asked, run }: { data: AnsweredSamples; asked: AskedSample
         samples={data.items}
         shading={shading}
         unshaded={unshadedBecause(run)}
+        q={data.asked.q}
         onAll={onAll}
       />
     );
@@ -210,6 +211,7 @@ function Found({ data, asked, run }: { data: AnsweredSamples; asked: AskedSample
             isFlat={flat !== null}
             shading={shading}
             unshaded={unshadedBecause(run)}
+            q={data.asked.q}
             onPrompt={onPrompt}
             onStep={asked.every_step ? onStep : null}
           />

@@ -10,7 +10,6 @@ import { Difference } from "@/components/response/difference";
 import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { Scores } from "@/components/response/scores";
-import { PlainText } from "@/components/text/plain-text";
 import { useMayChange } from "@/components/use-may";
 import { useView } from "@/features/run/view";
 import { number, plural } from "@/lib/format";
@@ -18,6 +17,7 @@ import { number, plural } from "@/lib/format";
 import { PromptRankings } from "./prompt-rankings";
 import { Known, Passed } from "./known";
 import { Marks } from "./sample-row";
+import { FoundText } from "./search/found-text";
 import type { Shading } from "./shades";
 import { Tokens } from "./tokens";
 
@@ -29,11 +29,14 @@ export function ThroughTraining(props: {
   shading: Shading;
   /** Why tokens have no numbers, where they have none. */
   unshaded: string;
+  /** What somebody searches for; empty = nothing. */
+  q: string;
   onAll: () => void;
 }) {
   const [chosen, setChosen] = useState<readonly number[]>([]);
   const { search, set } = useView();
   const mayChange = useMayChange(props.run.project_id);
+  const { q } = props;
   const [first] = props.samples;
   const base = baseOf(props.samples, search.get("diff"));
   return (
@@ -43,7 +46,7 @@ export function ThroughTraining(props: {
           ‹ All prompts
         </button>
         <p className="plain muted" dir="auto">
-          {first && <PlainText text={first.prompt} />}
+          {first && <FoundText text={first.prompt} q={q} />}
         </p>
         {first && <Known sample={first} />}
       </div>
@@ -76,7 +79,7 @@ export function ThroughTraining(props: {
             )}
             <Marks sample={sample} />
             {base === null || base === sample ? (
-              <Tokens sample={sample} shading={props.shading} unshaded={props.unshaded} />
+              <Tokens sample={sample} shading={props.shading} unshaded={props.unshaded} q={q} />
             ) : (
               <Difference before={base.response} after={sample.response} />
             )}

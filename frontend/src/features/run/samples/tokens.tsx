@@ -6,10 +6,11 @@ import { useMemo, useState, type MouseEvent } from "react";
 import type { Sample } from "@/api/types";
 import { spaced } from "@/components/response/spaced";
 import { splitThinking } from "@/components/response/thinking";
-import { PlainText } from "@/components/text/plain-text";
 import { Sentence } from "@/components/text/sentence";
 import { number, plural } from "@/lib/format";
 
+import { FoundParts, FoundText } from "./search/found-text";
+import { partsOf, placesOf, type Part } from "./search/places";
 import {
   background,
   lacksBecause,
@@ -19,34 +20,52 @@ import {
   type Shading,
 } from "./shades";
 
-/** `unshaded`: why tokens have no numbers, where they have none. */
-export function Tokens(props: { sample: Sample; shading: Shading; unshaded: string }) {
-  const { sample, shading, unshaded } = props;
+interface TokensProps {
+  readonly sample: Sample;
+  readonly shading: Shading;
+  /** Why tokens have no numbers, where they have none. */
+  readonly unshaded: string;
+  /** What somebody searches for; empty = nothing. */
+  readonly q: string;
+}
+
+export function Tokens({ sample, shading, unshaded, q }: TokensProps) {
   const { tokens } = sample;
-  if (tokens === null)
-    return (
-      <>
-        <Unshaded text={sample.response} />
-        <Why text={unshaded} />
-      </>
-    );
-  if (valuesOf(sample, shading.shade) === null)
-    return (
-      <>
-        <Unshaded text={sample.response} />
-        <Why text={lacksBecause(shading.shade)} />
-      </>
-    );
+  if (tokens !== null && valuesOf(sample, shading.shade) !== null)
+    return <ShadedResponse sample={sample} tokens={tokens} shading={shading} q={q} />;
+  return (
+    <>
+      <Unshaded text={sample.response} q={q} />
+      <Why text={tokens === null ? unshaded : lacksBecause(shading.shade)} />
+    </>
+  );
+}
+
+function ShadedResponse(props: {
+  sample: Sample;
+  tokens: readonly string[];
+  shading: Shading;
+  q: string;
+}) {
+  const { sample, tokens, shading, q } = props;
+  const parts = useMemo(() => {
+    const texts = spaced(tokens, sample.response);
+    return partsOf(texts, placesOf(texts.join(""), q));
+  }, [tokens, sample.response, q]);
   const reasoning = reasoningTokens(tokens);
+  const isFoundInside = parts.slice(0, reasoning).some((some) => some.some((one) => one.isFound));
+  const shaded = (from: number, to: number) => (
+    <Shaded sample={sample} shading={shading} parts={parts} from={from} to={to} />
+  );
   return (
     <div>
       {reasoning > 0 && (
-        <details className="think">
+        <details className="think" open={isFoundInside}>
           <summary>Reasoning, {plural(reasoning, "token")}</summary>
-          <Shaded sample={sample} shading={shading} from={0} to={reasoning} />
+          {shaded(0, reasoning)}
         </details>
       )}
-      <Shaded sample={sample} shading={shading} from={reasoning} to={tokens.length} />
+      {shaded(reasoning, tokens.length)}
     </div>
   );
 }
@@ -61,15 +80,15 @@ function Why({ text }: { text: string }) {
   );
 }
 
-function Unshaded({ text }: { text: string }) {
+function Unshaded({ text, q }: { text: string; q: string }) {
   const { thinking, answer } = splitThinking(text);
   return (
     <div>
       {thinking !== null && (
-        <details className="think">
+        <details className="think" open={placesOf(thinking, q).length > 0}>
           <summary>Reasoning</summary>
           <p className="plain" dir="auto">
-            <PlainText text={thinking} />
+            <FoundText text={thinking} q={q} />
           </p>
         </details>
       )}
@@ -77,17 +96,23 @@ function Unshaded({ text }: { text: string }) {
         {answer === "" ? (
           <span className="faint">(empty response)</span>
         ) : (
-          <PlainText text={answer} />
+          <FoundText text={answer} q={q} />
         )}
       </p>
     </div>
   );
 }
 
-function Shaded(props: { sample: Sample; shading: Shading; from: number; to: number }) {
-  const { sample, shading, from, to } = props;
+function Shaded(props: {
+  sample: Sample;
+  shading: Shading;
+  /** The text of each token, cut at what is searched for. */
+  parts: readonly (readonly Part[])[];
+  from: number;
+  to: number;
+}) {
+  const { sample, shading, parts, from, to } = props;
   const values = valuesOf(sample, shading.shade);
-  const texts = useMemo(() => spaced(sample.tokens ?? [], sample.response), [sample]);
   const [asked, setAsked] = useState<number | null>(null);
   const ask = ({ target }: MouseEvent) => {
     const token = target instanceof Element ? target.closest<HTMLElement>("[data-token]") : null;
@@ -96,7 +121,7 @@ function Shaded(props: { sample: Sample; shading: Shading; from: number; to: num
   return (
     <>
       <p className="plain tokens" dir="auto" onClick={ask}>
-        {texts.slice(from, to).map((token, i) => {
+        {parts.slice(from, to).map((token, i) => {
           const place = from + i;
           return (
             <span
@@ -107,7 +132,7 @@ function Shaded(props: { sample: Sample; shading: Shading; from: number; to: num
               style={{ background: background(values?.[place] ?? null, shading) }}
               title={titleOf(sample, place)}
             >
-              <PlainText text={token} />
+              <FoundParts parts={token} />
             </span>
           );
         })}

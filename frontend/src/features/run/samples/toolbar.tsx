@@ -8,7 +8,7 @@ import { useView } from "@/features/run/view";
 import { number, plural } from "@/lib/format";
 
 import { choicesAround, MOST_CHOICES, neighbour, stepShown } from "./reading";
-import { SearchField } from "./search-field";
+import { SearchField } from "./search/search-field";
 import { shadesOf, shadingOf } from "./shades";
 
 const KINDS = [
