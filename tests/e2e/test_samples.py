@@ -97,7 +97,7 @@ def test_a_prompt_is_read_through_training_and_sent_to_ranking(
     for order, places in (
         ("highest advantage", (1, 0, 2)),
         ("lowest advantage", (2, 0, 1)),
-        ("highest n_tokens", (2, 1, 0)),
+        ("longest", (2, 1, 0)),
     ):
         page.get_by_label("Sort", exact=True).select_option(order)
         expect(listed).to_have_text([prompts[place] for place in places])

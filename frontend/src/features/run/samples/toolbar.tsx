@@ -2,7 +2,6 @@
 import { useCallback, useState } from "react";
 
 import type { AnsweredSamples, AskedSamples } from "@/api/runs";
-import type { Samples } from "@/api/types";
 import { Segmented } from "@/components/segmented";
 import { useView } from "@/features/run/view";
 import { number, plural } from "@/lib/format";
@@ -10,6 +9,7 @@ import { number, plural } from "@/lib/format";
 import { choicesAround, MOST_CHOICES, neighbour, stepShown } from "./reading";
 import { SearchField } from "./search/search-field";
 import { shadesOf, shadingOf } from "./shades";
+import { SortChooser } from "./sort-chooser";
 
 const KINDS = [
   ["rollout", "Trained on"],
@@ -46,7 +46,9 @@ export function Toolbar({ data, asked }: { data: AnsweredSamples; asked: AskedSa
         options={shadesOf(data.items)}
         onChange={(shade) => set({ shade })}
       />
-      {isOfAStep && <SortChooser data={data} sort={asked.sort} onSort={(sort) => set({ sort })} />}
+      {isOfAStep && (
+        <SortChooser samples={data.items} sort={asked.sort} onSort={(sort) => set({ sort })} />
+      )}
       <SearchField q={asked.q} onSearch={onSearch} />
       {asked.prompt_id === null && asked.q !== "" && (
         <label className="row small">
@@ -163,27 +165,5 @@ function StepByNumber({ onStep }: { onStep: (step: number) => void }) {
         Show
       </button>
     </form>
-  );
-}
-
-function SortChooser(props: { data: Samples; sort: string; onSort: (sort: string) => void }) {
-  const names = new Set(props.data.items.flatMap((sample) => Object.keys(sample.scores)));
-  return (
-    <select
-      className="input sort-select"
-      aria-label="Sort"
-      value={props.sort}
-      onChange={(event) => props.onSort(event.target.value)}
-    >
-      <option value="order">in logged order</option>
-      {[...names].map((name) => [
-        <option key={`-${name}`} value={`-${name}`}>
-          highest {name}
-        </option>,
-        <option key={name} value={name}>
-          lowest {name}
-        </option>,
-      ])}
-    </select>
   );
 }
