@@ -28,11 +28,12 @@ function Response({ sample, base }: { sample: PromptSample; base: string | null 
 
 function Responses(props: {
   found: RunPromptSamples;
+  prompt: string;
   run: Run | undefined;
   /** The responses of another column, compared with those at the same place. */
   base: readonly string[] | null;
 }) {
-  const { found, run, base } = props;
+  const { found, prompt, run, base } = props;
   const first = found.steps[0];
   if (found.step === null)
     return (
@@ -43,7 +44,7 @@ function Responses(props: {
       </p>
     );
   const page = `/projects/${run?.project_id ?? ""}/runs/${found.run}`;
-  const samples = samplesAt(page, found.step, found.items[0]?.kind ?? "rollout");
+  const samples = samplesAt(page, found.step, found.items[0]?.kind ?? "rollout", prompt);
   return (
     <>
       <p className="small muted">
@@ -62,6 +63,8 @@ function Responses(props: {
 
 export function PromptColumn(props: {
   shown: ShownRun;
+  /** The id of the prompt. */
+  prompt: string;
   /** The runs of the group that may stand here. */
   choices: readonly string[];
   runs: ReadonlyMap<string, Run>;
@@ -95,7 +98,12 @@ export function PromptColumn(props: {
         )}
       </header>
       {found === undefined ? null : (
-        <Responses found={found} run={runs.get(shown.run)} base={props.base} />
+        <Responses
+          found={found}
+          prompt={props.prompt}
+          run={runs.get(shown.run)}
+          base={props.base}
+        />
       )}
     </article>
   );

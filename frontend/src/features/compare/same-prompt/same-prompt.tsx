@@ -174,6 +174,7 @@ function Columns({ answer, runs, prompt }: Shared & { prompt: string }) {
                 <PromptColumn
                   key={one.group}
                   shown={one}
+                  prompt={prompt}
                   choices={(answer.groups[one.group]?.runs ?? []).filter((run) => !hidden.has(run))}
                   runs={runs}
                   found={found.items.find(({ run }) => run === one.run)}
