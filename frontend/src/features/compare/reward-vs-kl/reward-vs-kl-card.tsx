@@ -160,14 +160,7 @@ function Drawn({ measure, answer, runs, refetchMs, head }: DrawnProps) {
   return (
     <>
       {head(
-        paths.length > 0 && (
-          <ChartMenu
-            {...menu}
-            title="Reward vs KL"
-            valuesText="exact, all values"
-            onProblem={setProblem}
-          />
-        ),
+        paths.length > 0 && <ChartMenu {...menu} title="Reward vs KL" onProblem={setProblem} />,
       )}
       {body()}
       {problem !== null && <Failure error={problem} />}
