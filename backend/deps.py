@@ -36,7 +36,6 @@ async def database_of(request: Request) -> Database:
 
 
 SettingsDep = Annotated[Settings, Depends(settings_of)]
-DatabaseDep = Annotated[Database, Depends(database_of)]
 
 
 # The time of the request, which a parameter `at` is given.

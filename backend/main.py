@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 
-import anyio
 from fastapi import APIRouter, FastAPI
 from starlette.routing import BaseRoute
 
@@ -145,7 +144,7 @@ def create_app(
     app.state.reader = reader
     app.state.transactions = Transactions(app.state.database, app.state.turns, reader)
     app.state.sign_in_delay = SignInDelay()
-    app.state.readiness = anyio.CapacityLimiter(1)
+    app.state.readiness = health.Readiness(app.state.database, settings)
     app.state.visitors = Visitors()
     app.state.permissions = Permissions(app.state.database)
     app.state.upload_turns = UploadTurns()

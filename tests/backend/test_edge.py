@@ -20,7 +20,6 @@ from backend import main, routes
 from backend.api import edge, openapi, static
 from backend.errors import Unavailable
 from backend.main import create_app
-from backend.ops.migration import migrate
 from backend.routes import ApiRoute
 from backend.settings import Settings
 from backend.store.revision import head_revision, is_known
@@ -198,15 +197,6 @@ def test_ready_names_each_dependency(light_service: Service) -> None:
     ready = light_service.anonymous().get("/readyz")
     assert ready.status_code == 200
     assert ready.json()["checks"] == dict.fromkeys(("database", "data_dir", "disk", "broker"), "ok")
-
-
-def test_ready_names_a_broker_that_is_away_and_requests_go_on(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, broker_url="redis://127.0.0.1:1/0")
-    migrate(settings)
-    with TestClient(create_app(settings), base_url="http://localhost") as api:
-        ready = api.get("/readyz")
-    assert ready.status_code == 200
-    assert "broker does not answer" in ready.json()["checks"]["broker"]
 
 
 def test_the_service_refuses_another_schema_and_names_the_command(tmp_path: Path) -> None:

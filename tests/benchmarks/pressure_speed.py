@@ -96,6 +96,18 @@ def anonymous_posts(target: Target, tally: Tally) -> None:
     _again_and_again(8, target, tally, ask)
 
 
+def health(target: Target, tally: Tally) -> None:
+    """Sixty-four connections without credentials that ask whether the service is ready."""
+
+    def ask(client: http.client.HTTPConnection, number: int) -> int:
+        client.request("GET", "/readyz")
+        answer = client.getresponse()
+        answer.read()
+        return answer.status
+
+    _again_and_again(64, target, tally, ask)
+
+
 def key_bomb(target: Target, tally: Tally) -> None:
     """Four connections that send objects of 60,000 keys, with a valid key."""
     text = json.dumps({"project_id": target.project, "config": {f"k{n}": n for n in range(60_000)}})
@@ -270,6 +282,7 @@ def site(store_url: str, tmp_path: Path) -> Iterator[Site]:
 ATTACKS = (
     "wrong_passwords",
     "anonymous_posts",
+    "health",
     "key_bomb",
     "hoard_leases",
     "flood",

@@ -27,6 +27,7 @@ from backend.store.db import (
 from backend.store.tables.data import Project
 from tests.backend.conftest import Service
 from tests.loops import in_a_loop
+from tests.processes import wait_until
 
 
 @pytest.fixture
@@ -55,7 +56,9 @@ def test_an_empty_pool_is_503_and_no_longer_than_it_is_empty(
         assert service.anonymous().get("/readyz").status_code == 503
     assert api.get("/me").status_code == 200
     assert api.post("/projects", json={"name": "p"}).status_code == 201
-    assert service.anonymous().get("/readyz").status_code == 200
+    wait_until(
+        lambda: service.anonymous().get("/readyz").status_code == 200, "what was found is old"
+    )
 
 
 def test_a_locked_file_is_503_and_no_longer_than_it_is_locked(
