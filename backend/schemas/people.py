@@ -11,6 +11,8 @@ from backend.schemas.vocabulary import Role, Scope
 Email = Annotated[str, Field(max_length=320, pattern=r"^[^@\s]+@[^@\s]+$"), AfterValidator(as_name)]
 NewPassword = Annotated[str, Field(min_length=10, max_length=200)]
 ProjectRole = Literal[Role.RESEARCHER, Role.ANNOTATOR, Role.VIEWER]
+# Of one person: every request reads them all, and lists ask for what is in any of these projects.
+MOST_MEMBERSHIPS = 1000
 
 
 class SignIn(Body):
@@ -30,7 +32,7 @@ class UserBody(Body):
 
     name: Name
     role: Role
-    project_ids: list[Id] = Field(default_factory=list, max_length=1000)
+    project_ids: list[Id] = Field(default_factory=list, max_length=MOST_MEMBERSHIPS)
     email: Email | None = None
     password: NewPassword | None = None
 
@@ -54,7 +56,9 @@ class UserChange(Body):
     email: Email | None = None
     role: Role | None = Field(None, description="The role in the whole service.")
     memberships: list[MembershipBody] | None = Field(
-        None, max_length=1000, description="The roles in projects, in place of those until now."
+        None,
+        max_length=MOST_MEMBERSHIPS,
+        description="The roles in projects, in place of those until now.",
     )
     is_active: bool | None = Field(
         None, description="False signs the user out everywhere and ends all of their keys."

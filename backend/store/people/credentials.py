@@ -3,8 +3,8 @@
 Called by `backend.pressure.permissions`, once a second for all streams and exports together.
 """
 
-from collections.abc import Collection, Iterable
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +17,10 @@ from backend.schemas.vocabulary import Role
 from backend.store.tables.credentials import ApiKey, BrowserSession
 from backend.store.tables.people import Membership, User
 
+_WHO = (User.id, User.name, User.role)
+# The kind of a row that says what somebody is in a project.
+_ROLE = "role"
+
 
 class Secret(NamedTuple):
     """What somebody showed to be let in, by its hash."""
@@ -28,15 +32,16 @@ class Secret(NamedTuple):
 def callers_of(
     session: Session, secrets: Collection[Secret], *, at: datetime | None = None
 ) -> dict[Secret, Caller]:
-    """Who these secrets belong to, in one query; those that are not valid (now) are left out."""
+    """Who these secrets belong to, in one query; those that are not valid (now) are left out.
+
+    A role is found once for each person, however many secrets of theirs are asked for.
+    """
     at = at or now()
     keys = [secret.sha256 for secret in secrets if secret.kind == "key"]
     cookies = [secret.sha256 for secret in secrets if secret.kind == "cookie"]
-    who = (User.id, User.name, User.role, Membership.project_id, Membership.role)
     by_keys = (
-        select(literal("key"), ApiKey.key_sha256, *who)
+        select(literal("key").label("kind"), ApiKey.key_sha256.label("what"), *_WHO)
         .join(User, User.id == ApiKey.user_id)
-        .outerjoin(Membership, Membership.user_id == User.id)
         .where(
             ApiKey.key_sha256.in_(keys),
             ApiKey.revoked_at.is_(None),
@@ -45,20 +50,29 @@ def callers_of(
         )
     )
     by_cookies = (
-        select(literal("cookie"), BrowserSession.cookie_sha256, *who)
+        select(literal("cookie"), BrowserSession.cookie_sha256, *_WHO)
         .join(User, User.id == BrowserSession.user_id)
-        .outerjoin(Membership, Membership.user_id == User.id)
         .where(
             BrowserSession.cookie_sha256.in_(cookies),
             BrowserSession.expires_at > at,
             User.is_active,
         )
     )
-    found: dict[Secret, Caller] = {}
-    rows: Iterable[Any] = session.execute(union_all(by_keys, by_cookies))
-    for kind, sha256, user_id, name, role, project_id, role_there in rows:
-        secret = Secret("key" if kind == "key" else "cookie", sha256)
-        caller = found.get(secret) or Caller(id=user_id, name=name, role=Role(role))
-        held = {} if project_id is None else {project_id: Role(role_there)}
-        found[secret] = replace(caller, roles={**caller.roles, **held})
-    return found
+    shown = union_all(by_keys, by_cookies).cte("shown")
+    roles = select(
+        literal(_ROLE), Membership.project_id, Membership.user_id, literal(""), Membership.role
+    ).where(Membership.user_id.in_(select(shown.c.id)))
+    return _callers(session.execute(union_all(select(shown), roles)).all())
+
+
+def _callers(rows: Sequence[Any]) -> dict[Secret, Caller]:
+    """The callers of these rows, of which some say what somebody is in a project."""
+    roles: defaultdict[str, dict[str, Role]] = defaultdict(dict)
+    for kind, project_id, user_id, _, role in rows:
+        if kind == _ROLE:
+            roles[user_id][project_id] = Role(role)
+    return {
+        Secret(kind, sha256): Caller(id=user_id, name=name, role=Role(role), roles=roles[user_id])
+        for kind, sha256, user_id, name, role in rows
+        if kind != _ROLE
+    }

@@ -22,7 +22,7 @@ from backend.store.paging import Page, page_of
 from backend.store.people import callers, users
 from backend.store.tables.credentials import Invitation
 from backend.store.tables.data import Project
-from backend.store.tables.people import Membership, User
+from backend.store.tables.people import User
 
 
 class Link(NamedTuple):
@@ -199,12 +199,15 @@ def join(session: Session, caller: Caller, token_sha256: str, *, at: datetime) -
     """Give whoever is signed in what the link is to, and use the link up.
 
     Nobody loses anything by it: who may do as much already keeps the role that they have. Raises
-    NotFound unless the link works, Conflict if its role would take away what the one held allows.
+    NotFound unless the link works, Conflict if its role would take away what the one held allows,
+    and for whoever has roles in as many projects as one person may.
     """
     offered = select(Invitation.role).where(Invitation.token_sha256 == token_sha256)
+    # Users before invitations, as whoever changes a user.
     if session.scalar(offered) == Role.ADMIN:
-        # Users before invitations, as whoever changes a user.
         users.hold_with_admins(session, caller.id)
+    else:
+        users.hold(session, caller.id)
     row, _ = _open(session, token_sha256, at)
     role = Role(row.role)
     if not caller.holds_in(row.project_id, role):
@@ -217,7 +220,7 @@ def join(session: Session, caller: Caller, token_sha256: str, *, at: datetime) -
                 advice="Ask whoever sent the link to change your role on Settings, Members.",
             )
         else:
-            session.merge(Membership(user_id=caller.id, project_id=row.project_id, role=role))
+            users.join(session, caller.id, row.project_id, role)
     _use_up(session, row, caller.id, at)
     return users.get(session, caller.id)
 

@@ -13,6 +13,7 @@ from backend.schemas.paging import Listing
 from backend.schemas.projects.members import MemberAnswer
 from backend.schemas.vocabulary import Role
 from backend.store.paging import Page, page_of
+from backend.store.people import users
 from backend.store.tables.data import GuidelineAcknowledgement, ProjectTally
 from backend.store.tables.people import Membership, User
 from backend.store.tables.practice import PracticeResult
@@ -43,18 +44,13 @@ def get(session: Session, project_id: str, user_id: str) -> MemberAnswer:
     return _answers(session, project_id, [user])[0]
 
 
-def _hold(session: Session, user_id: str) -> None:
-    """Whoever hands out this user's role at the same moment comes before or after."""
-    session.execute(select(User.id).where(User.id == user_id).with_for_update(key_share=True))
-
-
 def _none(user_id: str) -> NotFound:
     return NotFound(f"this project has no member {user_id}")
 
 
 def change(session: Session, project_id: str, user_id: str, role: Role) -> MemberAnswer:
     """Give a member another role in the project. Raises NotFound."""
-    _hold(session, user_id)
+    users.hold(session, user_id)
     membership = session.get(Membership, (user_id, project_id))
     if membership is None:
         raise _none(user_id)
@@ -65,7 +61,7 @@ def change(session: Session, project_id: str, user_id: str, role: Role) -> Membe
 
 def remove(session: Session, project_id: str, user_id: str) -> MemberAnswer:
     """Take a member out of the project; gives the member as it was. Raises NotFound."""
-    _hold(session, user_id)
+    users.hold(session, user_id)
     before = get(session, project_id, user_id)
     session.execute(
         delete(Membership).where(Membership.user_id == user_id, Membership.project_id == project_id)

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from backend.domain.access import Caller
 from backend.errors import Conflict, NotFound
 from backend.schemas.paging import Listing
-from backend.schemas.people import MembershipAnswer, UserAnswer
+from backend.schemas.people import MOST_MEMBERSHIPS, MembershipAnswer, UserAnswer
 from backend.schemas.vocabulary import Role
 from backend.store import dialect
 from backend.store.ids import new_id
@@ -99,10 +99,40 @@ def listing(
     return Listing(items=_answers(session, rows, caller), next_cursor=cursor)
 
 
+def hold(session: Session, user_id: str) -> None:
+    """Whoever changes this user's roles at the same moment comes before or after.
+
+    Foreign keys may still be checked: whoever keeps a row of the user need not wait.
+    """
+    one = select(User.number).where(User.id == user_id)
+    session.execute(one.with_for_update(key_share=True))
+
+
 def join(session: Session, user_id: str, project_id: str, role: Role) -> None:
-    """Give a user a role in a project; an administrator needs none."""
-    session.add(Membership(user_id=user_id, project_id=project_id, role=role))
+    """Give a user a role in a project, in place of one held there; an administrator needs none.
+
+    Raises Conflict for whoever has roles in as many projects as one person may.
+    """
+    hold(session, user_id)
+    held = session.get(Membership, (user_id, project_id))
+    if held is None:
+        _must_have_room(session, user_id)
+        session.add(Membership(user_id=user_id, project_id=project_id, role=role))
+    else:
+        held.role = role
     session.flush()
+
+
+def _must_have_room(session: Session, user_id: str) -> None:
+    own = select(func.count()).select_from(Membership).where(Membership.user_id == user_id)
+    found = session.scalar(own) or 0
+    if found >= MOST_MEMBERSHIPS:
+        raise Conflict(
+            f"you have a role in {found:,} projects; one person may have one in "
+            f"{MOST_MEMBERSHIPS:,}",
+            advice="Remove yourself from a project that you no longer need, on Settings, Members, "
+            "or ask an administrator to do so.",
+        )
 
 
 def set_memberships(session: Session, user_id: str, roles: Mapping[str, Role]) -> None:
@@ -116,8 +146,7 @@ def set_memberships(session: Session, user_id: str, roles: Mapping[str, Role]) -
         raise NotFound(f"there is no project {unknown[0]}")
     # Two lists that are sent at once come one after the other: the DELETE sees no row that is not
     # committed yet.
-    one = select(User.number).where(User.id == user_id)
-    session.execute(one.with_for_update(key_share=True))
+    hold(session, user_id)
     session.execute(delete(Membership).where(Membership.user_id == user_id))
     session.add_all(
         Membership(user_id=user_id, project_id=project_id, role=role)

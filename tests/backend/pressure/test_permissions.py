@@ -56,7 +56,7 @@ def statements(database: Database) -> Iterator[list[str]]:
     seen: list[str] = []
 
     def note(_c: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        if statement.startswith("SELECT") and not statement.startswith(_LOOK):
+        if statement.startswith(("SELECT", "WITH")) and not statement.startswith(_LOOK):
             seen.append(statement)
 
     event.listen(database.engine, "before_cursor_execute", note)
