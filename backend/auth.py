@@ -31,7 +31,7 @@ from backend.store.owners import Asked
 from backend.store.people import invitations, keys, sign_ins, users
 from backend.store.people.callers import Sender
 from backend.store.people.credentials import Secret
-from backend.store.people.invitations import Link
+from backend.store.people.invitations import Link, Offer
 
 COOKIE = "podium_session"
 SESSION_LIFE = timedelta(days=14)
@@ -212,23 +212,18 @@ def invite(
 ) -> InvitationsAnswer:
     """One invitation for each person; its token is in the answer and nowhere else.
 
-    Raises Forbidden for a role above the sender's own.
+    Raises Forbidden for a role above the sender's own, Conflict if they would be too many.
     """
-    made = []
-    for person in body.people:
-        token, link = _new_link(sender, body.expires_in_s, at)
-        answer = invitations.add(
-            session,
-            sender,
-            project_id,
-            name=person.name,
-            email=person.email,
-            role=body.role,
-            link=link,
-            at=at,
-        )
-        made.append(answer.model_copy(update={"token": token}))
-    return InvitationsAnswer(items=made)
+    links = [_new_link(sender, body.expires_in_s, at) for _ in body.people]
+    offers = [
+        Offer(person.name, person.email, link)
+        for person, (_, link) in zip(body.people, links, strict=True)
+    ]
+    made = invitations.add(session, sender, project_id, offers, role=body.role, at=at)
+    items = [
+        one.model_copy(update={"token": token}) for one, (token, _) in zip(made, links, strict=True)
+    ]
+    return InvitationsAnswer(items=items)
 
 
 def renew_invitation(
@@ -245,7 +240,7 @@ def renew_invitation(
     Raises NotFound, Conflict if it was used, Forbidden for a role above the sender's own.
     """
     token, link = _new_link(sender, expires_in_s, at)
-    answer = invitations.renew(session, sender, project_id, invitation_id, link=link)
+    answer = invitations.renew(session, sender, project_id, invitation_id, link=link, at=at)
     return answer.model_copy(update={"token": token})
 
 
@@ -258,7 +253,7 @@ def renew_invitations(
     """
     made = {one: _new_link(sender, body.expires_in_s, at) for one in body.invitation_ids}
     links = {one: link for one, (_, link) in made.items()}
-    renewed = invitations.renew_unused(session, sender, project_id, links)
+    renewed = invitations.renew_unused(session, sender, project_id, links, at=at)
     return InvitationsAnswer(
         items=[one.model_copy(update={"token": made[one.id][0]}) for one in renewed]
     )

@@ -63,6 +63,7 @@ _TOO_WIDE = re.compile(
 _OWN = (
     "given",
     "asked",
+    "family",
     "sums",
     "leased",
     "steps",

@@ -36,7 +36,7 @@ from backend.store.differences import environments
 from backend.store.metrics import levels, outside, points, results
 from backend.store.models import registry
 from backend.store.paging import Page
-from backend.store.people import audit, idempotency, sign_ins, users
+from backend.store.people import audit, idempotency, invitations, keys, sign_ins, users
 from backend.store.runs import samples
 from backend.store.tables.data import (
     Assignment,
@@ -46,6 +46,7 @@ from backend.store.tables.data import (
     ProjectTally,
     Prompt,
 )
+from backend.store.tables.people import Membership
 from backend.store.tables.runs import Run
 from backend.store.visibility import SETTLING
 from tests.large_store import NOW, PROJECT, RUN, TIRELESS, Size, fill
@@ -211,6 +212,17 @@ def judge_versus(session: Session) -> None:
     versus.answer(session, *ids)
 
 
+def invite(session: Session) -> None:
+    """One of a person whom the large store has made, and the end of all that it sent."""
+    sender = Caller(LEASING, "u", Role.RESEARCHER, {PROJECT: Role.RESEARCHER})
+    held = update(Membership).where(Membership.user_id == LEASING)
+    session.execute(held.values(role="researcher"))
+    offer = invitations.Offer("n", None, invitations.Link("t", NOW + timedelta(days=1)))
+    invitations.add(session, sender, PROJECT, [offer], role=Role.ANNOTATOR, at=NOW)
+    session.execute(held.values(role="viewer"))
+    invitations.revoke_beyond(session, LEASING, at=NOW)
+
+
 WORK: dict[str, Callable[[Session], object]] = {
     "lease": lease,
     "lease, with the lost one": lambda session: lease(session, held=[]),
@@ -244,6 +256,11 @@ WORK: dict[str, Callable[[Session], object]] = {
     "the audit log of a person": lambda session: audit.listing(session, Page(), {"user_id": "u"}),
     "the audit log of an action": lambda session: audit.listing(session, Page(), {"action": "a"}),
     "how two runs were judged": judge_versus,
+    "the keys of a person that end": lambda session: keys.revoke_all(session, LEASING, at=NOW),
+    "the invitations of a person that end": lambda session: invitations.revoke_beyond(
+        session, LEASING, at=NOW
+    ),
+    "an invitation": invite,
     "a rewind of samples": lambda session: samples.rewind(session, RUN, 45),
 }
 

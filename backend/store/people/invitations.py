@@ -4,11 +4,11 @@ Called by `backend.auth` and the invitation routes. An invitation is worth what 
 out when it is used: it ends with the sender's account, role and key.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, or_, select, update
+from sqlalchemy import ColumnElement, Select, String, and_, func, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
@@ -17,12 +17,16 @@ from backend.schemas.paging import Listing
 from backend.schemas.people import UserAnswer
 from backend.schemas.projects.members import InvitationAnswer, OpenedInvitation
 from backend.schemas.vocabulary import InvitationState, Role
+from backend.store import given
 from backend.store.ids import new_id
 from backend.store.paging import Page, page_of
 from backend.store.people import callers, users
 from backend.store.tables.credentials import Invitation
 from backend.store.tables.data import Project
 from backend.store.tables.people import User
+
+# Of one sender: whoever takes a role away from the sender ends them in one transaction.
+MOST_OPEN = 1000
 
 
 class Link(NamedTuple):
@@ -32,39 +36,49 @@ class Link(NamedTuple):
     expires_at: datetime
 
 
+class Offer(NamedTuple):
+    """Who is invited, and by which link."""
+
+    name: str
+    email: str | None
+    link: Link
+
+
 def add(
     session: Session,
     sender: Caller,
     project_id: str,
+    offers: Sequence[Offer],
     *,
-    name: str,
-    email: str | None,
     role: Role,
-    link: Link,
     at: datetime,
-) -> InvitationAnswer:
-    """Keep an invitation. Raises Forbidden for a role above the sender's own.
+) -> list[InvitationAnswer]:
+    """Keep invitations. Raises Forbidden for a role above the sender's own.
 
-    Raises NotSignedIn if the sender may do nothing any more.
+    Raises NotSignedIn if the sender may do nothing any more, Conflict for a sender who would have
+    sent more than one may.
     """
     sender.must_hand_out(role, project_id)
     callers.hold(session, sender)
     callers.present(session, sender).must_hand_out(role, project_id)
-    row = Invitation(
-        id=new_id("invitation"),
-        project_id=project_id,
-        name=name,
-        email=None if email is None else email.lower(),
-        role=role,
-        token_sha256=link.token_sha256,
-        invited_by=sender.id,
-        key_id=sender.key.id if sender.key else None,
-        expires_at=link.expires_at,
-        created_at=at,
-    )
-    session.add(row)
-    session.flush()
-    return _answer(row, sender.name, InvitationState.OPEN)
+    _must_have_room(session, sender, len(offers), at)
+    rows = [
+        {
+            "id": new_id("invitation"),
+            "project_id": project_id,
+            "name": one.name,
+            "email": None if one.email is None else one.email.lower(),
+            "role": role,
+            "token_sha256": one.link.token_sha256,
+            "invited_by": sender.id,
+            "key_id": sender.key.id if sender.key else None,
+            "expires_at": one.link.expires_at,
+            "created_at": at,
+        }
+        for one in offers
+    ]
+    given.insert_all(session, Invitation, rows)
+    return [_answer(Invitation(**row), sender.name, InvitationState.OPEN) for row in rows]
 
 
 def renew(
@@ -74,25 +88,26 @@ def renew(
     invitation_id: str,
     *,
     link: Link,
+    at: datetime,
 ) -> InvitationAnswer:
     """Give an invitation another link, of whoever renews it; the link before ends.
 
-    Raises Conflict if it was used, Forbidden for a role above the sender's own, NotSignedIn if the
-    sender may do nothing any more.
+    Raises Conflict if it was used, and for a sender who has sent as many as one may; Forbidden for
+    a role above the sender's own, NotSignedIn if the sender may do nothing any more.
     """
     callers.hold(session, sender)
     row = _unused(session, project_id, invitation_id)
-    _renew(session, sender, {row: link})
+    _renew(session, sender, {row: link}, at)
     return _answer(row, sender.name, InvitationState.OPEN)
 
 
 def renew_unused(
-    session: Session, sender: Caller, project_id: str, links: Mapping[str, Link]
+    session: Session, sender: Caller, project_id: str, links: Mapping[str, Link], *, at: datetime
 ) -> list[InvitationAnswer]:
     """Give each of these invitations its link, as `renew` does, but for those that were used.
 
-    Answers in the order of `links`. Raises NotFound if the project has no such invitation,
-    Forbidden for a role above the sender's own, NotSignedIn if the sender may do nothing any more.
+    Answers in the order of `links`. Raises NotFound if the project has no such invitation, and what
+    `renew` raises.
     """
     callers.hold(session, sender)
     of_project = select(Invitation).where(
@@ -105,7 +120,7 @@ def renew_unused(
         if invitation_id not in rows:
             raise NotFound(f"there is no invitation {invitation_id} to this project")
     unused = {rows[one]: link for one, link in links.items() if rows[one].used_at is None}
-    _renew(session, sender, unused)
+    _renew(session, sender, unused, at)
     return [_answer(row, sender.name, InvitationState.OPEN) for row in unused]
 
 
@@ -117,24 +132,33 @@ def revoke(session: Session, project_id: str, invitation_id: str, *, at: datetim
 
 def revoke_sent_by(session: Session, user_id: str, *, at: datetime) -> None:
     """End all links of a sender at once."""
-    session.execute(
-        update(Invitation)
-        .where(Invitation.invited_by == user_id, Invitation.revoked_at.is_(None))
-        .values(revoked_at=at)
-        .execution_options(synchronize_session=False)
-    )
+    end(session, Invitation.invited_by == user_id, at=at)
 
 
 def revoke_beyond(session: Session, user_id: str, *, at: datetime) -> None:
     """End the links of a sender to roles that the sender no longer holds, for good."""
-    sent = select(Invitation).where(
-        Invitation.invited_by == user_id, _is_in(InvitationState.OPEN, at)
+    sender = callers.of_user(session, user_id)
+    sent = select(Invitation.project_id, Invitation.role).distinct()
+    open_ = sent.where(Invitation.invited_by == user_id, _is_in(InvitationState.OPEN, at))
+    lost = [
+        (project_id, role)
+        for project_id, role in session.execute(open_)
+        if sender is None or not sender.holds_in(project_id, Role(role))
+    ]
+    if lost:
+        asked = given.rows(session, {"project_id": String(), "role": String()}, lost)
+        is_lost = tuple_(Invitation.project_id, Invitation.role).in_(select(*asked.c))
+        end(session, and_(Invitation.invited_by == user_id, is_lost), at=at)
+
+
+def end(session: Session, which: ColumnElement[bool], *, at: datetime) -> None:
+    """End those of the open links that a condition picks, at once."""
+    session.execute(
+        update(Invitation)
+        .where(which, _is_in(InvitationState.OPEN, at))
+        .values(revoked_at=at)
+        .execution_options(synchronize_session=False)
     )
-    _, sender = _sender(session, user_id)
-    for row in session.scalars(sent.with_for_update()):
-        if _state(row, sender, at) is InvitationState.REVOKED:
-            row.revoked_at = at
-    session.flush()
 
 
 def listing(
@@ -225,15 +249,18 @@ def join(session: Session, caller: Caller, token_sha256: str, *, at: datetime) -
     return users.get(session, caller.id)
 
 
-def _renew(session: Session, sender: Caller, links: Mapping[Invitation, Link]) -> None:
+def _renew(
+    session: Session, sender: Caller, links: Mapping[Invitation, Link], at: datetime
+) -> None:
     """Give these rows, which are held, other links.
 
-    Raises Forbidden for a role above the sender's own.
+    Raises Forbidden for a role above the sender's own, Conflict if the sender has sent too many.
     """
     now = callers.present(session, sender)
     for role, project_id in {(Role(row.role), row.project_id) for row in links}:
         for one in (sender, now):
             one.must_hand_out(role, project_id)
+    _must_have_room(session, sender, len(links), at, but=[row.id for row in links])
     for row, link in links.items():
         row.token_sha256, row.expires_at = link
         row.invited_by, row.key_id = sender.id, sender.key.id if sender.key else None
@@ -261,6 +288,25 @@ def _open(
             advice="Copy the whole link again, or ask whoever sent it for a new one.",
         )
     return row, sender
+
+
+def _must_have_room(
+    session: Session, sender: Caller, more: int, at: datetime, *, but: Collection[str] = ()
+) -> None:
+    """Raise Conflict unless the sender may have so many more open links; not counting `but`."""
+    own = select(func.count()).where(
+        Invitation.invited_by == sender.id,
+        Invitation.id.not_in(but),
+        _is_in(InvitationState.OPEN, at),
+    )
+    found = session.scalar(own) or 0
+    if found + more > MOST_OPEN:
+        raise Conflict(
+            f"{found:,} of your invitations are open, and this would make {more:,} more; at most "
+            f"{MOST_OPEN:,} are allowed",
+            advice="Revoke those that nobody will use, on Settings, Members, or wait until they "
+            "are used or expire.",
+        )
 
 
 def _unused(session: Session, project_id: str, invitation_id: str) -> Invitation:

@@ -8,24 +8,27 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from backend.domain.access import ApiKeyUsed, Caller
 from backend.domain.operations import Of
-from backend.errors import NotFound
+from backend.errors import Conflict, NotFound
 from backend.schemas.paging import Listing
 from backend.schemas.people import KeyAnswer
 from backend.schemas.vocabulary import Scope
-from backend.store import built, owners
+from backend.store import built, given, owners
 from backend.store.built import once
 from backend.store.ids import new_id
 from backend.store.owners import Asked
 from backend.store.paging import Page, page_of
-from backend.store.people import callers, users
+from backend.store.people import callers, invitations, users
 from backend.store.people.callers import Sender
 from backend.store.tables.credentials import ApiKey, Invitation
 from backend.store.tables.people import User
+
+# Of one person: whoever takes their access away ends all of them in one transaction.
+MOST_KEYS = 100
 
 
 def add(
@@ -42,11 +45,13 @@ def add(
 ) -> KeyAnswer:
     """Keep an API key by its hash; `maker` None: the service itself makes it.
 
-    Raises NotFound for an unknown user, NotSignedIn if the maker may do nothing any more.
+    Raises NotFound for an unknown user, NotSignedIn if the maker may do nothing any more, Conflict
+    for a user who has as many keys as one may.
     """
     users.must_exist(session, user_id)
     if maker is not None:
         callers.hold(session, maker, users=[user_id])
+    _make_room(session, user_id, at)
     key = ApiKey(
         id=new_id("key"),
         user_id=user_id,
@@ -129,27 +134,49 @@ def _user_of_key(asked: Of | None) -> Select[Any]:
     )
 
 
+def _make_room(session: Session, user_id: str, at: datetime) -> None:
+    """Let a user have one more key; those that have expired give way."""
+    if _count(session, user_id) < MOST_KEYS:
+        return
+    _revoke(session, and_(ApiKey.user_id == user_id, ApiKey.expires_at <= at), at)
+    found = _count(session, user_id)
+    if found >= MOST_KEYS:
+        raise Conflict(
+            f"this user has {found} keys that are neither revoked nor expired; at most {MOST_KEYS} "
+            "are allowed",
+            advice="Revoke keys that nobody uses any more, or use one key for several programs.",
+        )
+
+
+def _count(session: Session, user_id: str) -> int:
+    own = select(func.count()).where(ApiKey.user_id == user_id, ApiKey.revoked_at.is_(None))
+    return session.scalar(own) or 0
+
+
 def _revoke(session: Session, first: ColumnElement[bool], at: datetime) -> None:
     """Revoke keys and what was made with them, until nothing is left.
 
     Whoever makes a key holds its parent (`callers.hold`): the UPDATE waits for that transaction,
     but finds its key only when it looks again.
     """
-    while _revoke_found(session, first, at):
-        pass
+    ended = _revoke_found(session, first, at)
+    while ended:
+        ended = _revoke_found(session, given.is_among(session, ApiKey.parent_id, ended), at)
 
 
-def _revoke_found(session: Session, first: ColumnElement[bool], at: datetime) -> bool:
-    """Revoke the keys and invitations that are there now; whether there were any."""
-    family = select(ApiKey.id).where(first).cte("family", recursive=True)
+def _revoke_found(session: Session, first: ColumnElement[bool], at: datetime) -> Sequence[str]:
+    """Revoke the keys that are there now, and their invitations; the ids of these keys.
+
+    What a revoked key has made is revoked already.
+    """
+    is_live = ApiKey.revoked_at.is_(None)
+    family = select(ApiKey.id).where(first, is_live).cte("family", recursive=True)
     child = aliased(ApiKey)
-    family = family.union(select(child.id).join(family, child.parent_id == family.c.id))
-    revoked = 0
-    for table, key in ((ApiKey, ApiKey.id), (Invitation, Invitation.key_id)):
-        ended = (
-            update(table)
-            .where(key.in_(select(family.c.id)), table.revoked_at.is_(None))
-            .values(revoked_at=at)
-        )
-        revoked += session.connection().execute(ended).rowcount
-    return revoked > 0
+    of_family = select(child.id).join(family, child.parent_id == family.c.id)
+    family = family.union(of_family.where(child.revoked_at.is_(None)))
+    ending = update(ApiKey).where(ApiKey.id.in_(select(family.c.id)), is_live)
+    ended = session.connection().execute(ending.values(revoked_at=at).returning(ApiKey.id))
+    ids = ended.scalars().all()
+    if ids:
+        invitations.end(session, given.is_among(session, Invitation.key_id, ids), at=at)
+    return ids
