@@ -31,7 +31,9 @@ from backend.jobs.import_file import import_file, settle_import
 from backend.jobs.work import Cancelled
 from backend.machine.wall_clock import now
 from backend.main import ROUTERS, create_app
+from backend.schemas.compared.versus import MOST_PAIRS
 from backend.schemas.comparisons import MOST_COMPARISONS
+from backend.schemas.people import MOST_MEMBERSHIPS
 from backend.schemas.run_directory.events import SampleLine
 from backend.settings import Settings
 from backend.store import jobs
@@ -39,8 +41,9 @@ from backend.store.data import imports
 from backend.store.data.import_rows import IMPORT_OUTCOME, NewImport
 from backend.store.db import Database
 from backend.store.ids import new_id
+from backend.store.people.invitations import revoke_sent_by
 from backend.store.runs import samples
-from backend.store.tables.data import Comparison, Response
+from backend.store.tables.data import Comparison, Project, Response
 from backend.store.tables.runs import Checkpoint, Run, Sample
 from tests.backend.jobs.test_freezing import Task
 from tests.backend.runs.conftest import Seed, plant
@@ -142,11 +145,16 @@ def sign_in_and_out(caller: Caller) -> None:
 
 
 def people(caller: Caller) -> None:
-    body = {"name": "n", "role": "annotator", "project_ids": [PROJECT]}
+    """Members of as many projects as one person may be in, whose roles all change."""
+    with caller.database.read() as session:
+        others = select(Project.id).where(Project.id != PROJECT).limit(MOST_MEMBERSHIPS - 1)
+        ids = [PROJECT, *session.scalars(others)]
+    body = {"name": "n", "role": "annotator", "project_ids": ids}
     user = caller.post("/users", body)
     key = caller.post(f"/users/{user['id']}/keys", {"name": "k"})
     caller.send("DELETE", f"/users/{user['id']}/keys/{key['id']}")
-    caller.send("PATCH", f"/users/{user['id']}", {"name": "m"})
+    roles = [{"project_id": one, "role": "researcher"} for one in ids]
+    caller.send("PATCH", f"/users/{user['id']}", {"name": "m", "memberships": roles})
     caller.send("DELETE", f"/users/{user['id']}/sessions")
     member = f"/projects/{PROJECT}/members/{user['id']}"
     caller.send("PATCH", member, {"role": "viewer"})
@@ -154,9 +162,11 @@ def people(caller: Caller) -> None:
 
 
 def invitations(caller: Caller) -> None:
+    """As many as one request may make."""
     path = f"/projects/{PROJECT}/invitations"
-    body = {"people": [{"name": "n"}] * 3, "role": "annotator"}
-    withdrawn, accepted, joined = caller.post(path, body)["items"]
+    long = {"name": "n" * 200, "email": f"{'e' * 300}@x.test"}
+    body = {"people": [{"name": "n"}] * 3 + [long] * 97, "role": "annotator"}
+    withdrawn, accepted, joined, *others = caller.post(path, body)["items"]
     renewed = caller.post(f"{path}/{withdrawn['id']}/renew", {})
     caller.post("/invitation", {"token": renewed["token"]})
     caller.send("DELETE", f"{path}/{withdrawn['id']}")
@@ -166,6 +176,9 @@ def invitations(caller: Caller) -> None:
     caller.send("POST", "/invitation/accept", account, headers=origin)
     caller.client.cookies.clear()
     caller.post("/invitation/join", {"token": joined["token"]}, TIRELESS)
+    # Nobody has more than a thousand that are open.
+    with caller.database.write() as session:
+        revoke_sent_by(session, others[0]["invited_by"], at=now())
 
 
 def projects(caller: Caller) -> None:
@@ -324,9 +337,9 @@ def two_runs(caller: Caller) -> tuple[str, str]:
 
 
 def pairs(caller: Caller) -> None:
-    """As many as by default, of runs with half a hundred thousand responses each."""
+    """As many as one may ask for, of runs with half a hundred thousand responses each."""
     ours, theirs = caller.generated
-    caller.post(f"/runs/{ours}/versus", {"other_run_id": theirs})
+    caller.post(f"/runs/{ours}/versus", {"other_run_id": theirs, "pairs": MOST_PAIRS})
 
 
 def outside_metrics(caller: Caller) -> None:

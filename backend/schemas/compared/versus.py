@@ -5,13 +5,18 @@ from pydantic import Field
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.paging import ApiAnswer, Body, Id
 
+MOST_PAIRS = 1000
+
 
 class VersusBody(Body):
     """Pairs of responses to put up for ranking: one of the run, one of the other."""
 
     other_run_id: Id = Field(description="A generate run of the same project.")
     pairs: int = Field(
-        100, ge=1, le=1000, description="At most so many; pairs that are up already do not count."
+        100,
+        ge=1,
+        le=MOST_PAIRS,
+        description="At most so many; pairs that are up already do not count.",
     )
 
 
