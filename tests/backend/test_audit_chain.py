@@ -18,6 +18,7 @@ from sqlalchemy.exc import DatabaseError
 
 from backend import cli
 from backend.domain.audit_chain import BEGINNING, Head, Line, Link, broken, sha256_of
+from backend.domain.operations import OPERATIONS
 from backend.errors import Damaged, InvalidInput, Unavailable
 from backend.ops import audit as verbs
 from backend.ops.launcher import sign_in_link
@@ -29,6 +30,7 @@ from backend.traces.collector import DONE, MOST_REFUSALS, Trace, Traces
 from backend.traces.heads import Heads
 from tests.backend.conftest import Service
 from tests.backend.test_loop import upload
+from tests.plans import sent_to
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 TABLE = sa.table("audit", sa.column("number"), sa.column("object_id"), sa.column("sha256"))
@@ -423,15 +425,60 @@ def test_traces_of_a_second_are_one_line_for_each_kind(database: Database) -> No
     ]
 
 
-def test_traces_of_many_kinds_do_not_fill_the_log(database: Database) -> None:
-    traces = Traces(database, lambda: AT)
-    for number in range(10 * MOST_REFUSALS):
-        traces.add(Trace(None, "sign_in", "-", f"10.0.{number // 250}.{number % 250}", "401"))
+def test_whom_nobody_knows_fills_no_log(database: Database) -> None:
+    """Ten minutes of every route and of guesses from a thousand addresses, every second."""
+    times = [0.0]
+    traces = Traces(database, lambda: AT, clock=lambda: times[0])
+    n_added = 0
+    for second in range(600):
+        times[0] = float(second)
+        for number, action in enumerate(OPERATIONS):
+            traces.add(Trace(None, action, "-", f"10.0.{second % 250}.{number}", "401"))
+        n_added += len(OPERATIONS)
+        traces.write_due()
     traces.write()
 
     said = [one.line for one in links(database)]
-    assert len(said) == MOST_REFUSALS + 1
-    assert sum(one.data["count"] for one in said) == 10 * MOST_REFUSALS
+    assert sum(one.data["count"] for one in said) == n_added
+    assert len(said) <= 11 * 25
+    # Guesses are told from the rest, also where the rest came first.
+    many = [one.action for one in said if one.data["address"] == "several"]
+    assert set(many) == {"several", "sign_in", "open_invitation", "accept_invitation"}
+    assert len(many) <= 11 * 4
+
+
+def test_a_guess_is_told_within_a_second_and_the_next_ones_within_a_minute(
+    database: Database,
+) -> None:
+    times = [1000.0]
+    traces = Traces(database, lambda: AT, clock=lambda: times[0])
+    guess = Trace(None, "sign_in", "-", "10.0.0.1", "401")
+
+    def counts_after(seconds: float) -> list[int]:
+        traces.add(guess)
+        times[0] += seconds
+        traces.write_due()
+        return [one.line.data["count"] for one in links(database)]
+
+    assert counts_after(0) == [1]
+    assert counts_after(30) == [1]
+    assert counts_after(29) == [1]
+    assert counts_after(1) == [1, 3]
+    # Who is known waits for nobody.
+    traces.add(guess._replace(user_id="eve"))
+    assert counts_after(1) == [1, 3, 1]
+
+
+def test_a_batch_of_traces_is_written_in_few_statements(database: Database) -> None:
+    traces = Traces(database, lambda: AT)
+    for number in range(4 * MOST_REFUSALS):
+        traces.add(Trace(f"user_{number % 4}", "list_keys", f"user_{number}", "10.0.0.1", "403"))
+    with sent_to(database) as sent:
+        traces.write()
+
+    assert len(links(database)) == 4 * MOST_REFUSALS
+    assert len(sent) < 10
+    assert broken(links(database), []) is None
 
 
 def test_nobody_hides_a_read_or_a_refusal_of_others_among_their_own(database: Database) -> None:

@@ -45,6 +45,7 @@ from backend.store.people.invitations import revoke_sent_by
 from backend.store.runs import samples
 from backend.store.tables.data import Comparison, Project, Response
 from backend.store.tables.runs import Checkpoint, Run, Sample
+from backend.traces.collector import MOST_REFUSALS, Trace, Traces
 from tests.backend.jobs.test_freezing import Task
 from tests.backend.runs.conftest import Seed, plant
 from tests.large_store import NOW, PROJECT, RUN, TIRELESS, Size, fill
@@ -60,6 +61,8 @@ P99_S, MOST_S = 0.1, 0.25
 RECORDS = int(os.environ.get("PODIUM_BENCH_RECORDS", "20000"))
 # A child does most of their work, in many short transactions.
 LONG_JOBS = {"import_file", "create_snapshot"}
+# No routes: what is written beside them.
+BESIDE = {"traces"}
 # Called like the others, but they write nothing.
 READING = {"open_invitation", "validate_run"}
 LEASING = "user_48271"
@@ -354,11 +357,20 @@ def outside_metrics(caller: Caller) -> None:
     caller.post(f"/runs/{RUN}/metrics", {"points": points})
 
 
+def refusals(caller: Caller) -> None:
+    """As many as the audit log tells of four people within a second."""
+    traces: Traces = caller.app.state.traces
+    for number in range(4 * MOST_REFUSALS):
+        who = f"user_{number % 4}"
+        traces.add(Trace(who, "list_keys", f"user_{number}", "127.0.0.1", "403"))
+    traces.write()
+
+
 # Each calls some routes once, with whatever these need.
 WORK: tuple[Callable[[Caller], None], ...] = (
     sign_in_and_out, people, invitations, projects, withdrawn_jobs, practice, comparisons, ranking,
     snapshots, models, runs, many_runs, pins, experiments, views, sent_samples, pairs,
-    outside_metrics, more_judgments,
+    outside_metrics, more_judgments, refusals,
 )  # fmt: skip
 
 
@@ -411,7 +423,7 @@ def test_no_route_holds_the_writer_for_long(caller: Caller) -> None:
         for _ in range(TIMES):
             work(caller)
 
-    names = writing_routes()
+    names = writing_routes() | BESIDE
     slow = told(holds, names)
     rarely = {
         one for one in names - LONG_JOBS - READING if len(holds.seconds[one]) < min(TIMES, 30)

@@ -5,10 +5,10 @@ changes nothing, and read by the audit route and `podium audit`. Lines are added
 which triggers of the database see to; `backend.domain.audit_chain` says how they hang together.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import closing
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -25,6 +25,15 @@ _LOCK = 7_246_001
 _LOCKING = select(func.pg_advisory_xact_lock(_LOCK))
 _NEWEST = select(AuditEntry.number, AuditEntry.sha256).order_by(AuditEntry.number.desc()).limit(1)
 _READ_AT_ONCE = 1000
+
+
+class Said(NamedTuple):
+    """What a line says of one object; `user_id` None: nobody was known."""
+
+    user_id: str | None
+    action: str
+    object_id: str
+    data: Mapping[str, Any]
 
 
 def record(
@@ -57,15 +66,25 @@ def record_all(
     at: datetime,
 ) -> None:
     """Add a line with its data for each object that one action has changed."""
-    if not changed:
+    said = [Said(user_id, action, object_id, data) for object_id, data in changed.items()]
+    record_lines(session, said, request_id=request_id, at=at)
+
+
+def record_lines(
+    session: Session, said: Collection[Said], *, request_id: str | None, at: datetime
+) -> None:
+    """Add lines that say this at the end of the chain, in one go; as `record`, add them last."""
+    if not said:
         return
     session.flush()  # Before the lock: what others wait for by then is held already.
     if not dialect.is_sqlite(session):
         built.rows(session, _LOCKING, {})
     last = head(session)
     rows = []
-    for object_id, data in changed.items():
-        line = Line(last.number + 1, user_id, action, object_id, dict(data), request_id, at)
+    for one in said:
+        line = Line(
+            last.number + 1, one.user_id, one.action, one.object_id, dict(one.data), request_id, at
+        )
         last = Head(line.number, sha256_of(line, last.sha256))
         rows.append({**line._asdict(), "sha256": last.sha256})
     # Not as objects, which cost several times as much: a request may change five hundred.

@@ -347,7 +347,8 @@ export interface components {
          *     `action` is the operation of this API, or a command on the machine of the service. `data`: the
          *     ids of its address and, for rights and keys, what was there `before` and `after`.
          *     Refusals, exports and reads of others' judgments have `outcome` ("done" or a status), `address`
-         *     and `count`, how often that second. Each `sha256` covers the line and the hash before it.
+         *     and `count`, how often that second; without valid credentials, that minute. Each `sha256` covers
+         *     the line and the hash before it.
          */
         AuditAnswer: {
             /** Number */
