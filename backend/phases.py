@@ -103,6 +103,17 @@ class Phases:
         return self._who is not None
 
     @property
+    def is_traced(self) -> bool:
+        """Whether the audit hears of this request if it changes nothing.
+
+        Not of who only ranks in a project: such a person reads their own judgments alone.
+        """
+        if not self.operation.is_traced:
+            return False
+        project_id = self.request.path_params.get("project_id")
+        return project_id is None or not self.caller.only_ranks_in(project_id)
+
+    @property
     def is_admitted_late(self) -> bool:
         """Whether the write turn alone finds out who asks, as it does anyway (ADR 0020)."""
         if self._transactions.has_one_writer:

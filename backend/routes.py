@@ -167,7 +167,7 @@ class ApiRoute(LateRoute):
                     # Whoever may not do this is told that, and nothing of what was sent.
                     await phases.admit()
                 raise
-            if operation.is_traced:
+            if phases.is_traced:
                 phases.trace()
             return answer
 

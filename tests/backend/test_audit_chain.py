@@ -558,6 +558,8 @@ def test_refusals_exports_and_reads_of_votes_are_kept(
     viewer, viewer_row = new_user("viewer", project)
     assert annotator.get("/users").status_code == 403
     assert viewer.get(f"/projects/{project}/judgments").status_code == 200
+    # Who only ranks reads their own alone, of which there is nothing to tell.
+    assert annotator.get(f"/projects/{project}/judgments").status_code == 200
     upload(service.client(), project, "prompts", {"prompt": "p"})
     frozen = {"name": "s", "kind": "prompts"}
     made = service.client().post(f"/projects/{project}/snapshots", json=frozen).json()["id"]
