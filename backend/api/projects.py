@@ -71,10 +71,14 @@ def get_guidelines(project_id: str, session: SessionDep, caller: Caller) -> Guid
 
 @router.get("/projects/{project_id}/guidelines/versions")
 def list_guideline_versions(
-    project_id: str, session: SessionDep
+    project_id: str, session: SessionDep, caller: Caller
 ) -> Listing[GuidelineVersionAnswer]:
-    """The last 50 versions of the guidelines, the newest first."""
-    return guidelines.versions(session, project_id)
+    """The last 50 versions of the guidelines, the newest first.
+
+    Whoever may not see the members of the project is not told who wrote them.
+    """
+    sees_names = caller.holds_in(project_id, Role.RESEARCHER)
+    return guidelines.versions(session, project_id, sees_names=sees_names)
 
 
 @router.post("/projects/{project_id}/guidelines/acknowledgement")

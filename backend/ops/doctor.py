@@ -17,7 +17,7 @@ from backend.artifacts import ArtifactStore
 from backend.errors import ServiceError, Unavailable
 from backend.machine import disk_space
 from backend.ops.launcher import read_server
-from backend.ops.migration import is_missing
+from backend.ops.migration import is_missing, sqlite_path
 from backend.schemas.numbers import gb
 from backend.settings import Settings
 from backend.store.db import Database
@@ -85,7 +85,30 @@ def _data_dir(settings: Settings) -> Finding:
 
 
 def _modes(settings: Settings) -> list[Finding]:
-    """Report each folder of Podium that other users of this machine can open."""
+    """Report what others of this machine can open: folders of Podium, and the database outside."""
+    return [*_open_folders(settings), *_open_database(settings)]
+
+
+def _open_database(settings: Settings) -> list[Finding]:
+    """The file of a database that stands in a folder of its own, which others can enter."""
+    if not settings.is_embedded_database:
+        return []
+    file = sqlite_path(settings).absolute()
+    if file.is_relative_to(settings.data_dir.absolute()) or not file.is_file():
+        return []
+    if not (file.parent.stat().st_mode & 0o011 and file.stat().st_mode & 0o077):
+        return []
+    return [
+        Finding(
+            "file modes",
+            False,
+            f"other users of this machine can open the database {file} (mode "
+            f"{file.stat().st_mode & 0o777:o}): run `chmod go= {file}*`",
+        )
+    ]
+
+
+def _open_folders(settings: Settings) -> list[Finding]:
     folders = [settings.data_dir, Path(settings.resolved_artifact_url)]
     open_ = [folder for folder in folders if folder.is_dir() and folder.stat().st_mode & 0o077]
     if settings.data_dir not in open_:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -403,6 +404,32 @@ def test_doctor_names_a_folder_that_others_can_open(site: Site) -> None:
     assert code == 1
     assert f"BAD  file modes: other users of this machine can open {site.data_dir}" in said
     assert f"chmod -R go= {site.data_dir}" in said
+
+
+def test_doctor_names_a_database_elsewhere_that_others_can_open(site: Site, tmp_path: Path) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    file = folder / "own.sqlite3"
+    shutil.copy(site.data_dir / "podium.sqlite3", file)
+    site.data_dir.chmod(0o700)
+    url = f"sqlite:///{file}"
+    elsewhere = Site(site.data_dir, url, {"PODIUM_DATABASE_URL": url})
+    file.chmod(0o644)
+    folder.chmod(0o755)
+    code, said = elsewhere.podium("doctor")
+
+    assert code == 1
+    assert (
+        f"BAD  file modes: other users of this machine can open the database {file} (mode 644): "
+        f"run `chmod go= {file}*`"
+    ) in said
+
+    file.chmod(0o600)
+    assert "file modes" not in elsewhere.podium("doctor")[1]
+    # Nobody reaches what is in a closed folder.
+    file.chmod(0o644)
+    folder.chmod(0o700)
+    assert "file modes" not in elsewhere.podium("doctor")[1]
 
 
 def test_what_is_made_is_its_owners_alone(tmp_path: Path) -> None:

@@ -85,6 +85,18 @@ def test_nobody_else_and_nothing_unwritten_has_to_be_acknowledged(
     assert take(ada, project) is not None
 
 
+def test_who_may_not_see_the_members_is_not_told_who_wrote_the_guidelines(
+    api: TestClient, new_user: NewUser
+) -> None:
+    project = new_project(api, guidelines="Be kind.")
+    viewer, rosa = (new_user(role, project)[0] for role in ("viewer", "researcher"))
+    path = f"/projects/{project}/guidelines/versions"
+
+    (seen,) = viewer.get(path).json()["items"]
+    assert (seen["guidelines"], seen["user_name"]) == ("Be kind.", None)
+    assert rosa.get(path).json()["items"] == [{**seen, "user_name": "Administrator"}]
+
+
 def test_two_who_write_at_once_lose_nothing_of_each_other(
     service: Service, api: TestClient
 ) -> None:

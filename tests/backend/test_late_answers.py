@@ -153,6 +153,20 @@ def test_one_vote_by_person_and_comparison_is_in_review_and_its_revisions_end(
     assert crowd.judge(0, mine, comment="tab 0").comment == "tab 0"
 
 
+def test_the_revisions_of_a_judgment_end(database: Database) -> None:
+    crowd = Crowd(database, n=1, required=1, annotators=1)
+    mine = crowd.lease(0)
+    crowd.judge(0, mine, comment="0")
+    for number in range(1, judgments.MOST_REVISIONS):
+        crowd.judge(0, mine, comment=str(number), revise=True)
+
+    with pytest.raises(Conflict, match="given this judgment 100 times; 100 revisions are allowed"):
+        crowd.judge(0, mine, comment="one more", revise=True)
+    # The last one is still found, and it counts.
+    assert crowd.judge(0, mine, comment="99", revise=True).revision == judgments.MOST_REVISIONS
+    assert [one.comment for one in kept(crowd, is_review=False)] == ["99"]
+
+
 def test_who_has_sent_too_many_late_answers_is_sent_on(database: Database) -> None:
     crowd = Crowd(database, n=1, required=1, annotators=2)
     mine = crowd.lease(0)

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import event
 
 from backend.pressure.turns import Turns
+from backend.store.data.judgments import MOST_EARLIER
+from backend.store.tables.data import Judgment
 from tests.backend.conftest import Service
 from tests.backend.test_assignments import ranked, take
 from tests.backend.test_loop import comparison, upload
@@ -88,6 +91,30 @@ def test_a_revision_stands_for_those_before_it(new_user: NewUser, project: str) 
     assert newest["earlier"][0]["tiers"] == upside_down
     assert (other["assignment_id"], other["earlier"]) == (leases[1]["id"], [])
     assert own(mine, project, assignment_id=leases[1]["id"]) == [other]
+
+
+def test_of_many_revisions_the_last_twenty_are_read(new_user: NewUser, project: str) -> None:
+    mine, _ = new_user("annotator", project)
+    lease, other = (take(mine, project) for _ in range(2))
+    judge(mine, other)
+    judge(mine, lease, comment="1")
+    for number in range(2, MOST_EARLIER + 11):
+        judge(mine, lease, comment=str(number), revise=True)
+    loaded: list[int] = []
+
+    def note(judgment: Judgment, _: object) -> None:
+        loaded.append(judgment.revision)
+
+    event.listen(Judgment, "load", note)
+    try:
+        newest = own(mine, project)[0]
+    finally:
+        event.remove(Judgment, "load", note)
+
+    assert newest["comment"] == "30"
+    assert [one["revision"] for one in newest["earlier"]] == list(range(29, 9, -1))
+    assert [one["comment"] for one in newest["earlier"]] == [str(n) for n in range(29, 9, -1)]
+    assert sorted(loaded) == [1, *range(10, 31)]
 
 
 def test_what_is_kept_for_review_is_among_them_and_says_so(new_user: NewUser, project: str) -> None:

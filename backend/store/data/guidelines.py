@@ -81,8 +81,13 @@ def of_project(
     )
 
 
-def versions(session: Session, project_id: str) -> Listing[GuidelineVersionAnswer]:
-    """The last versions of a project's guidelines, the newest first."""
+def versions(
+    session: Session, project_id: str, *, sees_names: bool
+) -> Listing[GuidelineVersionAnswer]:
+    """The last versions of a project's guidelines, the newest first.
+
+    `sees_names`: the names of who wrote them are answered, too.
+    """
     readers = (
         select(func.count())
         .where(
@@ -104,7 +109,7 @@ def versions(session: Session, project_id: str) -> Listing[GuidelineVersionAnswe
             GuidelineVersionAnswer(
                 version=row.version,
                 guidelines=row.guidelines,
-                user_name=name,
+                user_name=name if sees_names else None,
                 acknowledgements=count,
                 created_at=row.created_at,
             )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
+    Integer,
     Row,
     Select,
     String,
@@ -37,7 +38,7 @@ from backend.schemas.comparisons import (
 )
 from backend.schemas.paging import Listing
 from backend.schemas.vocabulary import ReviewReason, Verdict
-from backend.store import built, dialect
+from backend.store import built, dialect, given
 from backend.store.data import assignments
 from backend.store.data.assignments import Lease, Own
 from backend.store.data.candidates import LEASED
@@ -48,6 +49,8 @@ from backend.store.visibility import is_visible
 
 # Of one annotator and one comparison: the last revision counts, the others are its history.
 MOST_REVIEWS = 20
+# Of one judgment: whoever judges again reads them all in the write turn.
+MOST_REVISIONS = 100
 # Of the revisions that a judgment had before.
 MOST_EARLIER = 20
 
@@ -59,7 +62,8 @@ def submit(
 
     It is kept for review if it cannot count: the lease ran out when others filled the quota, or the
     annotator has judged differently before and does not say `revise`. Raises NotFound for a foreign
-    assignment, InvalidInput for a ranking that is none, Conflict for the `MOST_REVIEWS`-th.
+    assignment, InvalidInput for a ranking that is none, Conflict beyond `MOST_REVIEWS` and
+    `MOST_REVISIONS`.
     """
     own = assignments.get_own(session, assignment_id, user_id)
     assignment, comparison = own
@@ -78,7 +82,7 @@ def submit(
         "assignment_id": assignment.id,
         "comparison_id": comparison.id,
         "user_id": user_id,
-        "revision": 1 + (len(counted) if reason is None else _with_room(reviews, reason)),
+        "revision": 1 + (_revised(counted) if reason is None else _with_room(reviews, reason)),
         "tiers": [list(tier) for tier in said.ranking.tiers],
         "unranked": list(said.ranking.unranked),
         "verdict": said.ranking.verdict,
@@ -134,6 +138,17 @@ _SAID = (
     .where(Judgment.assignment_id == bindparam("assignment_id"), is_visible(Judgment))
     .order_by(Judgment.revision)
 )
+
+
+def _revised(counted: Sequence[Any]) -> int:
+    """Count the revisions that a judgment has had. Raises Conflict if no more are allowed."""
+    if len(counted) >= MOST_REVISIONS:
+        raise Conflict(
+            f"you have given this judgment {len(counted)} times; {MOST_REVISIONS} revisions are "
+            "allowed",
+            advice="The last revision counts; continue with another comparison.",
+        )
+    return len(counted)
 
 
 def _with_room(reviews: Sequence[Any], reason: ReviewReason) -> int:
@@ -308,15 +323,8 @@ def _has_words(session: Session, words: str) -> ColumnElement[bool]:
 
 
 def _own_answers(session: Session, rows: Sequence[Judgment]) -> list[OwnJudgmentAnswer]:
-    ids = {row.assignment_id for row in rows}
-    shown = assignments.shown(session, ids)
-    earlier: dict[tuple[str, bool], list[RevisionAnswer]] = defaultdict(list)
-    for is_review in (False, True):
-        of_them = select(Judgment).where(
-            Judgment.assignment_id.in_(ids), _is_kind(Judgment, is_review=is_review)
-        )
-        for one in session.scalars(of_them.order_by(Judgment.revision.desc())):
-            earlier[_line(one)].append(RevisionAnswer.model_validate(one))
+    shown = assignments.shown(session, {row.assignment_id for row in rows})
+    earlier = _earlier(session, rows)
     return [
         OwnJudgmentAnswer(
             **RevisionAnswer.model_validate(row).model_dump(),
@@ -325,10 +333,35 @@ def _own_answers(session: Session, rows: Sequence[Judgment]) -> list[OwnJudgment
             comparison=shown[row.assignment_id],
             review_reason=row.review_reason,
             active_ms=row.active_ms,
-            earlier=earlier[_line(row)][1 : 1 + MOST_EARLIER],
+            earlier=earlier[_line(row)],
         )
         for row in rows
     ]
+
+
+def _earlier(
+    session: Session, rows: Sequence[Judgment]
+) -> dict[tuple[str, bool], list[RevisionAnswer]]:
+    """The last revisions before each of these, the newest first; they are numbered without gaps."""
+    found: dict[tuple[str, bool], list[RevisionAnswer]] = defaultdict(list)
+    for is_review in (False, True):
+        last = [
+            (row.assignment_id, row.revision)
+            for row in rows
+            if (row.review_reason is not None) == is_review and row.revision > 1
+        ]
+        if not last:
+            continue
+        asked = given.rows(session, {"assignment_id": String(), "revision": Integer()}, last).c
+        before = select(Judgment).where(
+            Judgment.assignment_id == asked.assignment_id,
+            Judgment.revision < asked.revision,
+            Judgment.revision >= asked.revision - MOST_EARLIER,
+            _is_kind(Judgment, is_review=is_review),
+        )
+        for one in session.scalars(before.order_by(Judgment.revision.desc())):
+            found[_line(one)].append(RevisionAnswer.model_validate(one))
+    return found
 
 
 def _line(judgment: Judgment) -> tuple[str, bool]:
