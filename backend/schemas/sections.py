@@ -445,8 +445,8 @@ Breakdown = Annotated[
     list[MetadataKey],
     Field(
         max_length=4,
-        description="Keys of the prompts' metadata: each metric of an evaluation is also "
-        "reported for each of their values.",
+        description="Keys of the prompts' metadata, such as level: each metric of an evaluation "
+        "is also reported for each of their values.",
     ),
 ]
 

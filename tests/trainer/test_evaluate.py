@@ -56,6 +56,13 @@ def run(workshop: Workshop, name: str, config: dict[str, Any]) -> Path:
     return run_dir
 
 
+def keys_without_prompts(run_dir: Path) -> list[str]:
+    """The keys of `breakdown` that alerts say no prompt has."""
+    told = [one["message"] for one in lines(run_dir, "alert") if one["rule"] == "breakdown"]
+    assert all("Choose among `place`" in message for message in told)
+    return [key for message in told for key in re.findall(r"has the key `(\w+)`", message)]
+
+
 def results(run_dir: Path) -> dict[str, float]:
     """The numbers of results.json."""
     found: dict[str, float] = json.loads((run_dir / "output" / "results.json").read_text())
@@ -299,7 +306,9 @@ def test_texts_say_what_was_forgotten(workshop: Workshop, tiny_model: Path, tmp_
     other = make_tiny_model(tmp_path / "other", seed=1)
     texts = {"texts": {"path": "inputs/demonstrations.jsonl"}, "breakdown": ["nothing"]}
     config = evaluate_config(tiny_model, baseline_model={"path": str(other)}) | texts
-    found = results(run(workshop, "run", config))
+    run_dir = run(workshop, "run", config)
+    assert keys_without_prompts(run_dir) == ["nothing"]
+    found = results(run_dir)
     alone = results(run(workshop, "alone", evaluate_config(other) | texts))
     change = found["eval/text_logp"] - alone["eval/text_logp"]
     assert found["eval/text_change"] == pytest.approx(change)
@@ -437,6 +446,7 @@ def test_a_policy_is_told_of_the_parts_of_every_set_at_every_evaluation(
     names = {name for line in lines(trained, "metric") for name in line["values"]}
     assert "eval/seen/distinct/place.odd" in names
     assert "eval/distinct/place.odd" not in names
+    assert keys_without_prompts(trained) == ["nothing"]
     again = evaluate_config(trained / "output", rollout=config["rollout"], samples_per_prompt=2)
     again |= {"breakdown": ["place"], "split": "train", **more}
     found = results(run(workshop, "again", again))

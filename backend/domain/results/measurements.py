@@ -240,7 +240,7 @@ def readings_of(
     breakdown: Sequence[str],
     steps: Mapping[str, int] = _UNKNOWN,
 ) -> dict[str, Reading]:
-    """The measures of a set: `pass@1`, and `pass@1/people.3` of a part of it."""
+    """The measures of a set: `pass@1`, and `pass@1/level.3` of a part of it."""
     prefix = f"eval/{set_name}/" if set_name else "eval/"
     found = {
         name.removeprefix(prefix): reading(values, name, steps)

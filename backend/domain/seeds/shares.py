@@ -9,7 +9,7 @@ from backend.schemas.metrics.verdicts import Span
 
 
 def is_share(metric: str) -> bool:
-    """Whether a metric lies between 0 and 1, whole or as a part: `eval/ood/pass@1/people.3`.
+    """Whether a metric lies between 0 and 1, whole or as a part: `eval/ood/pass@1/level.3`.
 
     That is what its unit in the registry of metrics says. What is attached (gold/NAME,
     outside/NAME) may have any scale, but for the win rate.

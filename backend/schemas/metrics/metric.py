@@ -17,7 +17,7 @@ FROM_OUTSIDE = ("gold", "outside")
 
 
 def is_of_part(name: str) -> bool:
-    """Whether a metric measures a part of a set, as a breakdown does: `eval/pass@1/people.3`.
+    """Whether a metric measures a part of a set, as a breakdown does: `eval/pass@1/level.3`.
 
     What is measured outside of runs may have a dot in its name and is no part of anything.
     """

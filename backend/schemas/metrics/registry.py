@@ -54,7 +54,7 @@ def metric_of(method: Method, name: str) -> Metric | None:
 def measure_of(name: str) -> Metric | None:
     """What is said of a metric whichever method writes it.
 
-    Of a named set or of a part of it (`eval/ood/pass@1/people.3`), and of a measure without its
+    Of a named set or of a part of it (`eval/ood/pass@1/level.3`), and of a measure without its
     `eval/`, it is what is said of the measure. Results from outside have no such row.
     """
     parts = name.split("/")

@@ -3,11 +3,16 @@
 Called by evaluate and by the evaluations of policies.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from worker.trainer.evaluation.measures import Row, TooManyValues, broken_down, measures
 from worker.trainer.run import Run
+from worker.trainer.sampling.prompts import Prompt
+
+# Keys that an alert names.
+MOST_NAMED = 20
 
 
 class Breakdown:
@@ -39,3 +44,23 @@ class Breakdown:
                     self._told.add(str(error))
                     self._run.events.alert("breakdown", str(error))
         return values
+
+
+def tell_unknown_keys(run: Run, keys: Sequence[str], prompts: Iterable[Sequence[Prompt]]) -> None:
+    """Warn of keys that no prompt of these sets has: nothing would be reported by them."""
+    known = {key for prompt in chain.from_iterable(prompts) for key in prompt.metadata}
+    for key in keys:
+        if key not in known:
+            run.events.alert(
+                "breakdown",
+                f"No prompt that the run evaluates has the key `{key}` in its metadata, so "
+                f"`breakdown` reports nothing by it. {_there_are(sorted(known))}",
+            )
+
+
+def _there_are(known: Sequence[str]) -> str:
+    if not known:
+        return "The prompts have no metadata: leave `breakdown` empty."
+    named = ", ".join(f"`{key}`" for key in known[:MOST_NAMED])
+    more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    return f"Choose among {named}{more}."

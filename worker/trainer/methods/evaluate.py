@@ -20,7 +20,7 @@ from backend.schemas.references import Reference
 from backend.schemas.run_directory.events import SampleLine
 from backend.schemas.sections import EvaluationSet
 from backend.schemas.training import EvaluateConfig
-from worker.trainer.evaluation.breakdown import Breakdown
+from worker.trainer.evaluation.breakdown import Breakdown, tell_unknown_keys
 from worker.trainer.evaluation.comparison import comparison
 from worker.trainer.evaluation.graded import tell_unscored, term_metrics
 from worker.trainer.evaluation.measures import measures, prefix_of
@@ -73,6 +73,7 @@ def evaluate(run: Run, config: EvaluateConfig) -> None:
     references = [one for one in (config.model, config.baseline_model) if one is not None]
     # Of both before the first answers: what the baseline cannot read would cost those of the model.
     asked = [_asked(run, config, one, place=place) for place, one in enumerate(references)]
+    tell_unknown_keys(run, config.breakdown, asked[0].prompts.values())
     breakdown = Breakdown(run, config.breakdown)
     model = _answered(run, config, asked[0], place=0)
     values = _metrics(model, breakdown)

@@ -19,7 +19,7 @@ from worker.trainer import losses, precision, random_streams
 from worker.trainer.advantages import Advantages, estimate
 from worker.trainer.bad_batch import saved_if_not_finite
 from worker.trainer.data.tokens import Batch, collate, micro_batches_by_prompt
-from worker.trainer.evaluation.breakdown import Breakdown
+from worker.trainer.evaluation.breakdown import Breakdown, tell_unknown_keys
 from worker.trainer.evaluation.texts import read_texts
 from worker.trainer.importance import Weights, weights
 from worker.trainer.loop import Loop, check_finite
@@ -88,6 +88,7 @@ class PolicyGradient:
         train_prompts, self.heldout_prompts = read_both_splits(run.directory, config, tokenizer)
         require_references(run, train_prompts + self.heldout_prompts, config.reward.terms)
         named = read_named(run, config, tokenizer, self.heldout_prompts)
+        tell_unknown_keys(run, config.breakdown, [self.heldout_prompts, *named.values()])
         texts = read_texts(run, config, config.model, tokenizer)
         self.policy = Policy(run, config, tokenizer)
         self.sampling = sampling_of(rollout, self.policy.causal, tokenizer)
