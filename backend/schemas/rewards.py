@@ -65,6 +65,8 @@ class RewardTerm(BaseModel):
     needs_reference: ClassVar[bool]
     # Whether every score lies between 0 and 1, whatever the response.
     is_share: ClassVar[bool]
+    # Whether it can say that a response is correct: where its config or its grades ask for that.
+    may_judge: ClassVar[bool]
 
     weight: float = Field(
         1.0, ge=-1000, le=1000, description="Weight of this term in the reward sum."
@@ -82,7 +84,7 @@ class RewardTerm(BaseModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         # With a default, one that nobody had thought of would have wrong intervals.
-        for flag in ("needs_reference", "is_share"):
+        for flag in ("needs_reference", "is_share", "may_judge"):
             if not hasattr(cls, flag):
                 raise TypeError(f"{cls.__name__} does not say {flag}; set it to True or False")
 
@@ -92,6 +94,7 @@ class ModelReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = False
+    may_judge: ClassVar[bool] = False
 
     kind: Literal["model"] = "model"
     model: Annotated[Reference, PointsTo(ModelKind.REWARD_MODEL)] = Field(
@@ -104,6 +107,7 @@ class ProcessReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
+    may_judge: ClassVar[bool] = False
 
     kind: Literal["process"] = "process"
     process_model: Annotated[Reference, PointsTo(ModelKind.PROCESS_MODEL)] = Field(
@@ -121,6 +125,7 @@ class LengthReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
+    may_judge: ClassVar[bool] = False
 
     kind: Literal["length"] = "length"
     low: int = Field(1, ge=0, le=100_000, description="Fewest words that score 1.")
@@ -141,6 +146,7 @@ class RegexReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
+    may_judge: ClassVar[bool] = True
 
     kind: Literal["regex"] = "regex"
     pattern: str = Field(min_length=1, max_length=500, description="Python regular expression.")
@@ -203,6 +209,7 @@ class FinishedReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
+    may_judge: ClassVar[bool] = False
 
     kind: Literal["finished"] = "finished"
 
@@ -212,6 +219,7 @@ class KnightsReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
+    may_judge: ClassVar[bool] = True
 
     kind: Literal["knights"] = "knights"
     score: Literal["exact", "partial"] = Field(
@@ -226,6 +234,7 @@ class MathReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = True
     is_share: ClassVar[bool] = True
+    may_judge: ClassVar[bool] = True
 
     kind: Literal["math"] = "math"
     answer: Literal["any", "boxed", "tag", "phrase"] = Field(
@@ -250,6 +259,7 @@ class FormatReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
+    may_judge: ClassVar[bool] = False
 
     kind: Literal["format"] = "format"
     tags: str = Field(
@@ -285,6 +295,7 @@ class SetMatchReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = True
     is_share: ClassVar[bool] = True
+    may_judge: ClassVar[bool] = True
 
     kind: Literal["set_match"] = "set_match"
     score: Literal["f1", "recall", "exact"] = Field(
@@ -308,6 +319,7 @@ class LanguageReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
+    may_judge: ClassVar[bool] = False
 
     kind: Literal["language"] = "language"
     language: Language = Field(
@@ -320,6 +332,7 @@ class RepetitionReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = True
+    may_judge: ClassVar[bool] = False
 
     kind: Literal["repetition"] = "repetition"
     n: int = Field(4, ge=1, le=20, description="Words in a sequence.")
@@ -330,6 +343,7 @@ class SentimentReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = False
+    may_judge: ClassVar[bool] = False
 
     kind: Literal["sentiment"] = "sentiment"
 
@@ -339,6 +353,7 @@ class FunctionReward(RewardTerm):
 
     needs_reference: ClassVar[bool] = False
     is_share: ClassVar[bool] = False
+    may_judge: ClassVar[bool] = True
 
     kind: Literal["function"] = "function"
     function: str = Field(

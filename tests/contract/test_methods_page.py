@@ -154,6 +154,7 @@ def test_the_table_of_terms_says_which_give_shares_and_which_need_a_reference() 
         term = REWARD_TERMS[kind]
         assert (scores == "0 to 1") == term.is_share, kind
         assert ("by the `reference`" in judges) == term.needs_reference, kind
+        assert (judges != "no") == term.may_judge, kind
 
 
 def test_the_table_of_settings_has_every_setting_of_a_term_with_its_default() -> None:

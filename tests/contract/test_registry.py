@@ -113,9 +113,10 @@ def test_the_card_of_a_reward_model_names_the_method_that_trains_it() -> None:
     assert trained == SAID_OF
 
 
-@pytest.mark.parametrize("flag", ["needs_reference", "is_share"])
+@pytest.mark.parametrize("flag", ["needs_reference", "is_share", "may_judge"])
 def test_a_reward_that_leaves_a_decision_open_is_refused(flag: str) -> None:
-    others = {"needs_reference": False, "is_share": False, "__module__": __name__}
+    flags = dict.fromkeys(("needs_reference", "is_share", "may_judge"), False)
+    others = flags | {"__module__": __name__}
     del others[flag]
 
     with pytest.raises(TypeError, match=f"Forgetful does not say {flag}; set it"):

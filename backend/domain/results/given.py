@@ -10,7 +10,7 @@ from functools import cached_property
 from backend.domain.results.cells import Measured
 from backend.domain.results.measurements import Measurement, PromptSet
 from backend.domain.results.rows import Row
-from backend.schemas.rewards import LEARNED_TERMS
+from backend.domain.verdict.proxy import is_all_learned
 
 
 @dataclass(frozen=True)
@@ -111,17 +111,10 @@ class Given:
         """
         measures = self.measures(prompts)
         by = ("pass@1", "reward")
-        if by[0] in measures and _is_all_learned(self.one_of(prompts)):
+        if by[0] in measures and is_all_learned(self.one_of(prompts).sampling.get("reward")):
             by = ("reward", "pass@1")
         return next((one for one in by if one in measures), None)
 
     def one_of(self, prompts: PromptSet) -> Measurement:
         """Any measurement on a set: all that count were sampled alike."""
         return next(one for (_, at), one in self.measured.chosen.items() if at == prompts)
-
-
-def _is_all_learned(measurement: Measurement) -> bool:
-    """Whether trained models give every term of the reward that has a weight."""
-    terms = (measurement.sampling.get("reward") or {}).get("terms") or []
-    summed = [term for term in terms if term.get("weight", 1.0)]
-    return bool(summed) and all(term.get("kind") in LEARNED_TERMS for term in summed)

@@ -17,6 +17,7 @@ from backend.domain.results.measurements import (
     sets_of,
 )
 from backend.domain.results.words import sampled
+from backend.domain.verdict.proxy import passes_by_learned_score
 from backend.schemas.metrics.registry import metric_of, metrics_of
 from backend.schemas.metrics.sets import (
     MeasuredSet,
@@ -67,6 +68,7 @@ def _set(
         n_prompts=None,
         samples_per_prompt=sampling["samples_per_prompt"],
         sampling=sampled(sampling),
+        passes_by_learned_score=passes_by_learned_score(sampling["reward"]),
         measures=[
             _measure(prompts, name, one) for name, one in readings.items() if "/" not in name
         ],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from backend.domain.verdict.evidence import Estimate, Evidence
 from backend.domain.verdict.measured import SHARES, Judged, gauge, not_measured, not_scored
-from backend.domain.verdict.proxy import learned
+from backend.domain.verdict.proxy import learned, passes_by_learned_score
 from backend.domain.verdict.rule import Rule
 from backend.domain.verdict.words import (
     percent,
@@ -51,9 +51,7 @@ def evaluate(evidence: Evidence) -> RunVerdict:
             judged=_against_even,
             missing=_why_not_compared(evidence, prefix),
         ),
-        gauge(
-            evidence, f"{prefix}pass@1", scale=SHARES, missing=_why_none_passed(evidence, prefix)
-        ),
+        *_passed(evidence, prefix),
         gauge(evidence, f"{prefix}length"),
         _cut(evidence, f"{prefix}truncated_fraction"),
     ]
@@ -140,6 +138,14 @@ def _why_not_compared(evidence: Evidence, prefix: str) -> str:
     if evidence.curve(f"{prefix}reward"):
         return "No pair of responses could be scored."
     return not_scored(evidence, prefix)
+
+
+def _passed(evidence: Evidence, prefix: str) -> list[Gauge]:
+    """The gauge of pass@1; none where only a threshold of a learned reward says what passes."""
+    if passes_by_learned_score(evidence.config.get("reward")):
+        return []
+    missing = _why_none_passed(evidence, prefix)
+    return [gauge(evidence, f"{prefix}pass@1", scale=SHARES, missing=missing)]
 
 
 def _why_none_passed(evidence: Evidence, prefix: str) -> str:

@@ -39,6 +39,10 @@ class MeasuredSet(ApiAnswer):
     n_prompts: int | None = Field(description="Null = not known.")
     samples_per_prompt: int
     sampling: str = Field(description="How its responses were sampled, in words.")
+    passes_by_learned_score: bool = Field(
+        description="Whether a response passes by the scores of trained models alone: pass@k then "
+        "counts scores of `pass_reward` or more, not correct responses."
+    )
     measures: list[SetMeasure]
     breakdowns: list[SetBreakdown]
 

@@ -2070,6 +2070,11 @@ export interface components {
              * @description How its responses were sampled, in words.
              */
             sampling: string;
+            /**
+             * Passes By Learned Score
+             * @description Whether a response passes by the scores of trained models alone: pass@k then counts scores of `pass_reward` or more, not correct responses.
+             */
+            passes_by_learned_score: boolean;
             /** Measures */
             measures: components["schemas"]["SetMeasure"][];
             /** Breakdowns */

@@ -1,5 +1,7 @@
 """What one run says of its sets: a table of sets and measures, and parts in their order."""
 
+from typing import Any
+
 from backend.domain.results.measurements import PromptSet
 from backend.domain.results.one_run import sets_measured
 from tests.backend.results.plain_runs import evaluation, named, policy, spread
@@ -47,3 +49,15 @@ def test_a_policy_has_its_held_out_prompts_and_its_named_sets() -> None:
 
 def test_a_run_that_measures_no_set_has_none() -> None:
     assert sets_measured(policy("p", 0, method="sft", values={"loss": 1.0}), {}, {}).sets == []
+
+
+def test_a_set_says_whether_its_responses_pass_by_reward_models_alone() -> None:
+    learned = {"kind": "model", "model": {"id": "model_rm"}}
+
+    def said(*terms: dict[str, Any]) -> list[bool]:
+        run = evaluation(1, "m", {"eval/pass@1": 0.5}, reward={"terms": list(terms)})
+        return [one.passes_by_learned_score for one in sets_measured(run, {}, {}).sets]
+
+    assert said(learned) == [True]
+    assert said(learned, {"kind": "knights", "weight": 0.0}) == [False]
+    assert said({"kind": "length"}) == [False]

@@ -506,6 +506,31 @@ def test_an_evaluation_names_the_share_that_could_not_be_scored() -> None:
     assert found.reason.startswith("The reward leaves out 12 % of the responses last evaluated,")
 
 
+@pytest.mark.parametrize(
+    ("beside", "is_shown"),
+    [
+        (None, False),
+        ({"kind": "length", "weight": 0.0}, False),
+        ({"kind": "regex", "pattern": "a", "weight": 0.0}, False),
+        ({"kind": "length"}, True),
+        ({"kind": "math", "weight": 0.0}, True),
+        ({"kind": "regex", "pattern": "a", "weight": 0.0, "is_answer": True}, True),
+    ],
+)
+def test_a_threshold_of_what_reward_models_give_is_no_gauge(
+    beside: dict[str, object] | None, is_shown: bool
+) -> None:
+    terms = [{"kind": "model", "model": {"id": "model_rm"}}, *([beside] if beside else [])]
+    config: dict[str, object] = {"reward": {"terms": terms}, "pass_reward": 1.0}
+    values = {"eval__reward": [0.5], "eval__pass_at_1": [0.2]}
+
+    found = verdict(Method.EVALUATE, config=config, **values)
+
+    assert ("eval/pass@1" in {gauge.metric for gauge in found.gauges}) == is_shown
+    bare = verdict(Method.EVALUATE, config=config | {"pass_reward": None}, eval__reward=[0.5])
+    assert ("set `pass_reward`" in str(bare.gauges)) == is_shown
+
+
 def test_without_a_baseline_an_evaluation_is_a_number() -> None:
     found = verdict(Method.EVALUATE, eval__reward=[1.0])
 

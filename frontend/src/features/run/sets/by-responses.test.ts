@@ -10,6 +10,7 @@ const set = (label: string, values: Readonly<Record<string, number>>) => ({
   n_prompts: 10,
   samples_per_prompt: 16,
   sampling: "",
+  passes_by_learned_score: false,
   measures: Object.entries(values).map(([measure, value]) => ({
     measure,
     metric: `eval/${measure}`,
@@ -51,6 +52,15 @@ test("where nothing says what is correct, the reward of the best of k is a line 
   const correct = set("a", { reward: 1, "pass@1": 0.5, "pass@2": 0.6, "bon_reward@2": 2 });
   expect(linesByK(correct).map(({ name }) => name)).toEqual(["pass@k"]);
   expect(unitByK(correct)).toBe("share of the prompts");
+});
+
+test("a threshold of what reward models give is not drawn where the reward of the best is", () => {
+  const values = { reward: 0.4, "pass@1": 0.2, "pass@2": 0.3, "bon@2": 0.3, "bon_reward@2": 0.9 };
+  const learned = { ...set("a", values), passes_by_learned_score: true };
+  expect(linesByK(learned).map(({ name }) => name)).toEqual(["reward of the best of k"]);
+  expect(unitByK(learned)).toBe("reward");
+  const older = { ...set("a", { "pass@1": 0.2, "pass@2": 0.3 }), passes_by_learned_score: true };
+  expect([linesByK(older)[0]?.name, unitByK(older)]).toEqual(["pass@k", "share of the prompts"]);
 });
 
 test("a set with one response to each prompt has no reward of the best", () => {

@@ -44,15 +44,19 @@ function linesOf(set: MeasuredSet, families: readonly Family[]): readonly LineBy
   return lines.some(({ points }) => points.length > 1) ? lines : [];
 }
 
-/** Of a set of which nothing says what is correct, what the reward finds. */
-export function linesByK(set: MeasuredSet): readonly LineByK[] {
-  const shares = linesOf(set, SHARES);
-  return shares.length > 0 ? shares : linesOf(set, REWARDS);
+/** The lines of the first of these families that the set has, and what their values are. */
+function drawnOf(set: MeasuredSet): { readonly lines: readonly LineByK[]; readonly unit: string } {
+  const shares = { lines: linesOf(set, SHARES), unit: "share of the prompts" };
+  const rewards = { lines: linesOf(set, REWARDS), unit: "reward" };
+  const ordered = set.passes_by_learned_score ? [rewards, shares] : [shares, rewards];
+  return ordered.find(({ lines }) => lines.length > 0) ?? rewards;
 }
 
+/** Of a set of which nothing says what is correct, what the reward finds. */
+export const linesByK = (set: MeasuredSet): readonly LineByK[] => drawnOf(set).lines;
+
 /** What the vertical axis of `linesByK` has. */
-export const unitByK = (set: MeasuredSet): string =>
-  linesOf(set, SHARES).length > 0 ? "share of the prompts" : "reward";
+export const unitByK = (set: MeasuredSet): string => drawnOf(set).unit;
 
 /** Sets of which more than one number of responses was measured. */
 export const setsByK = (sets: readonly MeasuredSet[]): readonly MeasuredSet[] =>

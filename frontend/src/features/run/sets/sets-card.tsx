@@ -99,6 +99,12 @@ function Sampling({ sets }: { sets: readonly MeasuredSet[] }) {
         <li key={set.label}>
           <b>{set.label}</b> {sizeOf(set)}
           {set.sampling}
+          {set.passes_by_learned_score && measureOf(set.measures, "pass@1") !== undefined && (
+            <>
+              ; its pass@k counts responses to which reward models give at least{" "}
+              <code>pass_reward</code>, not correct ones
+            </>
+          )}
         </li>
       ))}
     </ul>

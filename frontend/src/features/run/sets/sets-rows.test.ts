@@ -18,6 +18,7 @@ const set = (label: string, parts: readonly (readonly [string, number])[]) => ({
   n_prompts: 10,
   samples_per_prompt: 4,
   sampling: "",
+  passes_by_learned_score: false,
   measures: [measure("pass@1", 0.5), measure("length", 9)],
   breakdowns: [
     {
