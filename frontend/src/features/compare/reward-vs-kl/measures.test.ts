@@ -34,6 +34,20 @@ describe("the reward of training", () => {
     expect(named(trained("running"))).toEqual(["eval/reward", "reward/raw_mean"]);
     expect(named(trained("model"), trained("running"))).toContain("reward/raw_mean");
   });
+  it("stands before its terms, after every evaluation", () => {
+    const terms = [{ kind: "model" }, { kind: "knights", weight: 0 }];
+    const watched = {
+      ...run("reward/mean", "reward/knights", "kl/response", "eval/pass@1", "eval/ood/reward"),
+      config: { reward: { terms } },
+    };
+    expect(measuresOf([watched]).map(({ name, costs }) => [name, costs[0]])).toEqual([
+      ["eval/pass@1", "kl/exact"],
+      ["eval/ood/reward", "kl/exact"],
+      ["reward/mean", "kl/response"],
+      ["reward/knights", "kl/response"],
+    ]);
+    expect(chosenOf(measuresOf([watched]), "reward/raw_mean")?.name).toBe("reward/mean");
+  });
   it("is chosen by an address from before, whatever its unit is", () => {
     const measures = measuresOf([trained("running")]);
     expect(chosenOf(measures, "reward/mean")?.name).toBe("reward/raw_mean");

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Curve } from "@/charts/live-curves";
 import { bucketsAt, curveAt } from "@testing/curves";
 
-import { captionOf, pathsOf } from "./reward-vs-kl-paths";
+import { captionOf, NOTHING, pathsOf, shownOf } from "./reward-vs-kl-paths";
 
 const TRAINED = {
   "reward/mean": curveAt([1, 2], [0, 1]),
@@ -13,8 +13,11 @@ const EVALUATED = {
   "eval/reward": curveAt([0, 2], [0.25, 0.5]),
   "kl/exact": curveAt([0, 2], [0, 3]),
 };
-const drawn = (known: Record<string, Curve>) =>
-  pathsOf({ config: {} }, new Map(Object.entries({ ...TRAINED, ...EVALUATED, ...known })));
+const CONFIG = { reward: { terms: [{ kind: "model" }, { kind: "knights", weight: 0 }] } };
+const known = (more: Record<string, Curve>) =>
+  new Map(Object.entries({ ...TRAINED, ...EVALUATED, ...more }));
+const drawn = (more: Record<string, Curve>, asked: string | null = null) =>
+  pathsOf({ config: CONFIG }, known(more), asked);
 
 describe("reward against KL of a run", () => {
   it("is that of training and that of evaluations", () => {
@@ -56,6 +59,43 @@ describe("reward against KL of a run", () => {
     expect(captionOf(paths)).toContain(
       "gold reward has none, because no KL was measured at its steps",
     );
+  });
+  it("has what is asked for in place of gold: a term that watches, what passed, a set", () => {
+    const more = {
+      ...{ "gold/reward": curveAt([2], [7]), "reward/knights": curveAt([1, 2], [0.2, 0.4]) },
+      ...{ "eval/pass@1": curveAt([0, 2], [0.1, 0.3]), "eval/ood/reward": curveAt([2], [0.6]) },
+    };
+    const told = (asked: string | null) => {
+      const paths = drawn(more, asked);
+      const [, , third] = paths;
+      const points = third?.points.map(({ step, kl, reward }) => [step, kl, reward]);
+      return [
+        shownOf({ config: CONFIG }, known(more), asked),
+        third?.label,
+        points,
+        captionOf(paths),
+      ];
+    };
+    expect(told("reward/knights")).toEqual([
+      "reward/knights",
+      "reward term knights",
+      [
+        [1, 0, 0.2],
+        [2, -0.5, 0.4],
+      ],
+      expect.stringContaining("reward term knights has dots, too, in its own unit."),
+    ]);
+    expect(told("eval/pass@1").slice(0, 3)).toEqual([
+      "eval/pass@1",
+      "held-out pass@1",
+      [
+        [0, 0, 0.1],
+        [2, 3, 0.3],
+      ],
+    ]);
+    expect(told("eval/ood/reward")[3]).toContain("held-out, and ood: reward, in its own unit.");
+    expect(told(NOTHING).slice(0, 2)).toEqual([NOTHING, undefined]);
+    expect(told("loss")[0]).toBe("gold/reward");
   });
   it("says of a long run that a dot is a mean", () => {
     const [x, values] = [

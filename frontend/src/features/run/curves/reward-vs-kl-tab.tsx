@@ -21,7 +21,7 @@ import { useSaid } from "../verdict/use-verdict";
 import { CurveCard } from "./chart/curve-card";
 import { rangeOf } from "./layout";
 import { useMarkers } from "./markers/use-markers";
-import { captionOf, namesOf, pathsOf } from "./reward-vs-kl-paths";
+import { alsoOf, captionOf, namesOf, NOTHING, pathsOf, shownOf } from "./reward-vs-kl-paths";
 
 const BESIDE = [
   ["reward/mean", "--s1"],
@@ -32,11 +32,12 @@ const BESIDE = [
 /** As many buckets as the charts have, so that the file has the points that are drawn. */
 const POINTS = 1000;
 
-async function exactPaths(client: QueryClient, run: Run, live: LiveCurves) {
-  const names = namesOf(run, live.curves).join(",");
+async function exactPaths(client: QueryClient, run: Run, live: LiveCurves, asked: string | null) {
+  const also = shownOf(run, live.curves, asked);
+  const names = namesOf(run, live.curves, also).join(",");
   const query = metricsQuery([run.id], { names, points: POINTS, exact: true });
   const { series } = await client.fetchQuery({ ...query, staleTime: 0, gcTime: 0 });
-  return pathsOf(run, new Map(series.map((one) => [one.name, curveOf(one)])));
+  return pathsOf(run, new Map(series.map((one) => [one.name, curveOf(one)])), also);
 }
 
 const REWARD = "Reward";
@@ -48,6 +49,34 @@ interface RewardVsKlTabProps {
   readonly isLoaded: boolean;
 }
 
+interface AlsoChoiceProps {
+  readonly run: Run;
+  readonly curves: LiveCurves["curves"];
+  readonly asked: string | null;
+  readonly onChange: (name: string) => void;
+}
+
+/** What is drawn beside the run's rewards; nothing to choose where only they were measured. */
+function AlsoChoice({ run, curves, asked, onChange }: AlsoChoiceProps) {
+  const also = alsoOf(run, curves);
+  if (also.length === 0) return null;
+  return (
+    <select
+      className="input"
+      aria-label="Drawn beside the rewards"
+      value={shownOf(run, curves, asked)}
+      onChange={(event) => onChange(event.target.value)}
+    >
+      <option value={NOTHING}>rewards only</option>
+      {also.map(({ name, title }) => (
+        <option key={name} value={name}>
+          {title}
+        </option>
+      ))}
+    </select>
+  );
+}
+
 export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps) {
   const { view: asked, search, set } = useView();
   const view = onAxis(asked, "step");
@@ -56,13 +85,14 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
   const { saidOf } = useSaid(run);
   const markers = useMarkers(run.id, live, tick, explain);
   const isRoot = search.get("kl") === "root";
+  const asks = search.get("measure");
   const base = `/projects/${run.project_id}/runs/${run.id}`;
   const client = useQueryClient();
   const [problem, setProblem] = useState<unknown>(null);
   // Curves that the tab beside it has left may lie on another axis.
-  const paths = live.axis === "step" ? pathsOf(run, live.curves) : [];
+  const paths = live.axis === "step" ? pathsOf(run, live.curves, asks) : [];
   const actions = useActions({ of: partsOfRun(run), paths, isRoot, reward: REWARD }, () =>
-    exactPaths(client, run, live),
+    exactPaths(client, run, live, asks),
   );
   // A part of the steps is a part of the charts by step alone.
   const onZoom = (zoom: Zoom) =>
@@ -98,6 +128,12 @@ export function RewardVsKlTab({ run, live, tick, isLoaded }: RewardVsKlTabProps)
               <h3>Reward vs KL</h3>
               <span className="grow" />
               <KlScale isRoot={isRoot} onChange={(kl) => set({ kl })} />
+              <AlsoChoice
+                run={run}
+                curves={live.curves}
+                asked={asks}
+                onChange={(measure) => set({ measure })}
+              />
               <ChartMenu {...actions.menu} title="Reward vs KL" onProblem={setProblem} />
             </div>
           </header>

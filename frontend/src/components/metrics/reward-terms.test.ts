@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { termNames } from "./best-answers";
+import { termNames } from "./reward-terms";
 
 it("terms are named as in the scores of a run, whatever samples them", () => {
   const terms = [{ kind: "math" }, { kind: "length" }, { kind: "math" }];
