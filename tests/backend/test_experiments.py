@@ -432,6 +432,12 @@ def test_the_sets_of_a_run_have_their_prompts(
         ("pass@1", "pass@1", "share"), ("length", "Length", "tokens"),
     ]  # fmt: skip
     assert one["measures"][0]["value"] == 0.4
+    # Nobody trained this model. A policy would have kept its best checkpoint by these prompts.
+    assert (one["has_chosen"], one["is_trained"]) == (False, False)
+    run = run_of(api, seed)
+    evaluated(seed, database_of_service, 2, left_by(seed, database_of_service, run), 0.5)
+    (one,) = api.get("/runs/run_eval2/sets").raise_for_status().json()["sets"]
+    assert (one["has_chosen"], one["is_trained"]) == (True, False)
     assert api.get("/runs/run_none/sets").status_code == 404
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from backend.domain.results.cells import Measured
-from backend.domain.results.measurements import Measurement, PromptSet
+from backend.domain.results.measurements import Measurement, PromptSet, Seen
 from backend.domain.results.rows import Row
 from backend.domain.verdict.proxy import is_all_learned
 
@@ -66,11 +66,8 @@ class Given:
         return {run: one for run, one in found.items() if one is not None}
 
     @cached_property
-    def _trained_data(self) -> set[str]:
-        """The snapshots whose training side policies were trained on."""
-        runs = self.measured.runs.values()
-        configs = (one.config for one in runs if "estimator" in one.config)
-        return {str((config.get("prompts") or {}).get("id")) for config in configs}
+    def _seen(self) -> Seen:
+        return Seen.of((one.config for one in self.measured.runs.values()), self.divided)
 
     @cached_property
     def _taught_data(self) -> set[str]:
@@ -82,16 +79,15 @@ class Given:
         """Whether a run was trained on prompts of this set, or on some of its texts."""
         if prompts.is_texts:
             return prompts.data in self._taught_data
-        return prompts.data in self._trained_data and prompts.split != "heldout"
+        return self._seen.is_trained(prompts)
 
     def is_partly(self, prompts: PromptSet) -> bool:
         """Whether held-out prompts are among the prompts of this set, beside those trained on."""
-        is_whole = prompts.split == "all" and prompts.data in self.divided
-        return is_whole and self.is_trained(prompts)
+        return self._seen.is_partly(prompts)
 
     def has_chosen(self, prompts: PromptSet) -> bool:
         """Whether a run kept its best checkpoint by prompts of this set."""
-        return prompts.data in self._trained_data and prompts.split == "heldout"
+        return self._seen.has_chosen(prompts)
 
     def n_starts(self, prompts: PromptSet) -> int:
         """With how many seeds runs measured their start on a set themselves."""

@@ -7,7 +7,7 @@ as it goes. `chosen` decides which of several measurements counts. Pure.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -61,6 +61,36 @@ class PromptSet:
     def is_texts(self) -> bool:
         """Whether nothing was sampled on it."""
         return self.split == TEXTS
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What policies have seen: the snapshots that they were trained on.
+
+    `divided`: the snapshots that have held-out prompts beside those to be trained on.
+    """
+
+    data: frozenset[str] = frozenset()
+    divided: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, configs: Iterable[Mapping[str, Any]], divided: frozenset[str]) -> "Seen":
+        """What the policies among the runs with these configs have seen."""
+        own = (config.get("prompts") or {} for config in configs if "estimator" in config)
+        return cls(frozenset(str(prompts.get("id")) for prompts in own), divided)
+
+    def is_trained(self, prompts: PromptSet) -> bool:
+        """Whether a policy was trained on prompts of this set."""
+        return prompts.data in self.data and prompts.split != "heldout"
+
+    def is_partly(self, prompts: PromptSet) -> bool:
+        """Whether held-out prompts are among the prompts of this set, beside those trained on."""
+        is_whole = prompts.split == "all" and prompts.data in self.divided
+        return is_whole and self.is_trained(prompts)
+
+    def has_chosen(self, prompts: PromptSet) -> bool:
+        """Whether a policy kept its best checkpoint by prompts of this set."""
+        return prompts.data in self.data and prompts.split == "heldout"
 
 
 # What a run has measured under the names that it has itself, whichever prompts that was on.

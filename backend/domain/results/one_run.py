@@ -12,6 +12,7 @@ from backend.domain.results.measurements import (
     MeasuredRun,
     PromptSet,
     Reading,
+    Seen,
     metric_on,
     readings_of,
     sets_of,
@@ -30,20 +31,31 @@ from backend.schemas.metrics.sets import (
 from backend.schemas.metrics.verdicts import Span
 from backend.schemas.vocabulary import Method
 
+_NOTHING = Seen()
+
 
 def sets_measured(
-    run: MeasuredRun, data: Mapping[str, str], n_prompts: Mapping[PromptSet, int]
+    run: MeasuredRun,
+    data: Mapping[str, str],
+    n_prompts: Mapping[PromptSet, int],
+    seen: Seen = _NOTHING,
 ) -> RunSets:
     """List what a run measured on each set, without the sets that have no number.
 
-    `data`: names of snapshots; `n_prompts`: how many prompts each set has.
+    `data`: names of snapshots; `n_prompts`: how many prompts each set has; `seen`: by the policy
+    that is measured.
     """
     breakdown = run.config.get("breakdown") or []
     samplings = dict(sets_of(run.config))
     labels = labels_of(samplings, data)
     sets = [
         _set(prompts, labels[prompts], sampling, found, breakdown).model_copy(
-            update={"n_prompts": n_prompts.get(prompts)}
+            update={
+                "n_prompts": n_prompts.get(prompts),
+                "is_trained": seen.is_trained(prompts),
+                "is_partly": seen.is_partly(prompts),
+                "has_chosen": seen.has_chosen(prompts),
+            }
         )
         for prompts, sampling in samplings.items()
         if (found := readings_of(run.values, prompts.name, breakdown))

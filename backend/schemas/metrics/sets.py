@@ -43,6 +43,15 @@ class MeasuredSet(ApiAnswer):
         description="Whether a response passes by the scores of trained models alone: pass@k then "
         "counts scores of `pass_reward` or more, not correct responses."
     )
+    is_trained: bool = Field(
+        False, description="Whether the measured policy was trained on its prompts, all or some."
+    )
+    is_partly: bool = Field(
+        False, description="Whether held-out prompts are among those of `is_trained`."
+    )
+    has_chosen: bool = Field(
+        False, description="Whether the checkpoint that the policy kept was chosen by its prompts."
+    )
     measures: list[SetMeasure]
     breakdowns: list[SetBreakdown]
 

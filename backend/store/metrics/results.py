@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from backend.domain.access import Caller
 from backend.domain.results.gathered import KnownModel, Read, gathered
 from backend.domain.results.given import Given
-from backend.domain.results.measurements import MeasuredRun, key_of, sets_of
+from backend.domain.results.measurements import MeasuredRun, Seen, key_of, sets_of
 from backend.domain.results.newest import is_read, of_one_evaluation
 from backend.domain.results.one_run import sets_measured
 from backend.domain.results.tables import results
@@ -102,7 +102,16 @@ def of_run(session: Session, run_id: str, caller: Caller) -> RunSets:
     found = snapshots.n_records(session, {(one.data, one.split) for one in sets})
     n_prompts = {one: found[one.data, one.split] for one in sets if (one.data, one.split) in found}
     names = record_names.of_ids(session, {data for data, _ in found}, caller)
-    return sets_measured(_measured(row, {}, _newest_steps(session, [row])), names, n_prompts)
+    seen = Seen.of(_of_policy(session, row), _divided(session, [row.config]))
+    return sets_measured(_measured(row, {}, _newest_steps(session, [row])), names, n_prompts, seen)
+
+
+def _of_policy(session: Session, row: Run) -> list[dict[str, Any]]:
+    """The config of the run that trained what this one measures: itself, or its model's maker."""
+    if row.method != Method.EVALUATE:
+        return [row.config]
+    made_it = select(Run.config).join(Model, Model.run_id == Run.id)
+    return list(session.scalars(made_it.where(Model.id == key_of(row.config.get("model")))))
 
 
 def _runs(session: Session, run_ids: Sequence[str]) -> list[Run]:

@@ -2075,6 +2075,24 @@ export interface components {
              * @description Whether a response passes by the scores of trained models alone: pass@k then counts scores of `pass_reward` or more, not correct responses.
              */
             passes_by_learned_score: boolean;
+            /**
+             * Is Trained
+             * @description Whether the measured policy was trained on its prompts, all or some.
+             * @default false
+             */
+            is_trained: boolean;
+            /**
+             * Is Partly
+             * @description Whether held-out prompts are among those of `is_trained`.
+             * @default false
+             */
+            is_partly: boolean;
+            /**
+             * Has Chosen
+             * @description Whether the checkpoint that the policy kept was chosen by its prompts.
+             * @default false
+             */
+            has_chosen: boolean;
             /** Measures */
             measures: components["schemas"]["SetMeasure"][];
             /** Breakdowns */

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from backend.domain.results.measurements import PromptSet
+from backend.domain.results.measurements import PromptSet, Seen
 from backend.domain.results.one_run import sets_measured
 from tests.backend.results.plain_runs import evaluation, named, policy, spread
 
@@ -61,3 +61,24 @@ def test_a_set_says_whether_its_responses_pass_by_reward_models_alone() -> None:
     assert said(learned) == [True]
     assert said(learned, {"kind": "knights", "weight": 0.0}) == [False]
     assert said({"kind": "length"}) == [False]
+
+
+def test_a_set_says_what_the_measured_policy_has_seen_of_it() -> None:
+    trained = {"prompts": {"id": "snapshot_train"}}
+    values = {
+        "eval/pass@1": 0.1,
+        "eval/a/pass@1": 0.3,
+        "eval/b/pass@1": 0.2,
+        "eval/ood/pass@1": 0.1,
+    }
+    sets = [named("a", **trained, split="train"), named("b", **trained), named("ood")]
+    run = evaluation(1, "model_p", values, **trained, split="heldout", evaluation_sets=sets)
+    seen = Seen.of([policy("p", 0).config], frozenset({"snapshot_train"}))
+
+    found = sets_measured(run, {"snapshot_train": "train"}, {}, seen).sets
+
+    marks = {one.name: (one.is_trained, one.is_partly, one.has_chosen) for one in found}
+    assert marks == {
+        "": (False, False, True), "a": (True, False, False),
+        "b": (True, True, False), "ood": (False, False, False),
+    }  # fmt: skip

@@ -10,6 +10,7 @@ import { BarLegend, Bars } from "@/charts/bars/bars";
 import { pictureOfBars } from "@/charts/bars/picture";
 import { FigureMenu } from "@/components/chart/figure-menu";
 import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
+import { setMark } from "@/components/seed-groups/set-mark";
 import { NoAnswer } from "@/components/states";
 import { Table, type Column } from "@/components/table";
 import { partsOfRun } from "@/lib/files/file-name";
@@ -63,7 +64,7 @@ const sizeOf = (set: MeasuredSet): string =>
 function Grid({ found }: { found: RunSets }) {
   const columns: readonly Column[] = [
     "Measure",
-    ...found.sets.map((set) => [set.label, "num"] as const),
+    ...found.sets.map((set) => [set.label + setMark([set]), "num"] as const),
   ];
   return (
     <Table columns={columns} items={found.measures}>
