@@ -22,6 +22,8 @@ from problems.knights.solver import solutions
 
 # Such a run is no result.
 _BAD = ENDED - {"succeeded"}
+# What the tag that tells configs apart begins with.
+_RECIPE = "recipe-"
 
 
 @dataclass
@@ -50,7 +52,10 @@ class Study:
             if run["state"] not in _BAD or run["is_retried"]
         ]
         study.runs = _ids(found)
-        study.recipes = {run["id"]: tag for run in found for tag in run["tags"]}
+        # People may tag these runs, too.
+        study.recipes = {
+            run["id"]: tag for run in found for tag in run["tags"] if tag.startswith(_RECIPE)
+        }
         return study
 
     def experiment(self, name: str, question: str) -> str:
@@ -155,7 +160,7 @@ def _ids(found: Iterable[dict[str, Any]]) -> dict[str, str]:
 def _recipe_of(config: Config) -> str:
     """A tag that tells configs apart."""
     spelt = json.dumps(config, sort_keys=True)
-    return f"recipe-{hashlib.sha256(spelt.encode()).hexdigest()[:8]}"
+    return f"{_RECIPE}{hashlib.sha256(spelt.encode()).hexdigest()[:8]}"
 
 
 def _record(puzzle: Puzzle, tag: str, kind: str) -> dict[str, Any]:

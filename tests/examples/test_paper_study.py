@@ -68,6 +68,10 @@ def test_a_run_is_taken_for_what_was_asked_only_with_the_same_config(
         return run["id"], experiment
 
     first, experiment = go(1.0)
+    [own] = service.get(f"/runs/{first}")["tags"]
+    # Tags that people give say nothing of a config.
+    tags = {"tags": ["a-good-one", own, "to-show"]}
+    service._http.patch(f"/runs/{first}", json=tags).raise_for_status()
     assert go(1.0)[0] == first
     second, _ = go(0.5)
 
