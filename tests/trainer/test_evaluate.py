@@ -447,6 +447,8 @@ def test_a_policy_is_told_of_the_parts_of_every_set_at_every_evaluation(
     assert "eval/seen/distinct/place.odd" in names
     assert "eval/distinct/place.odd" not in names
     assert keys_without_prompts(trained) == ["nothing"]
+    # `seen` names the snapshot itself.
+    assert not [one for one in lines(trained, "alert") if one["rule"] == "set_was_trained_on"]
     again = evaluate_config(trained / "output", rollout=config["rollout"], samples_per_prompt=2)
     again |= {"breakdown": ["place"], "split": "train", **more}
     found = results(run(workshop, "again", again))
@@ -525,7 +527,7 @@ def test_a_snapshot_is_itself_whether_or_not_its_hash_is_named() -> None:
     parse_run_config(config | {"evaluation_sets": [{"name": "mine", "prompts": other}]})
 
 
-def test_held_out_prompts_in_the_set_of_another_snapshot_are_told_of(
+def test_own_prompts_in_the_set_of_another_snapshot_are_told_of(
     workshop: Workshop, tiny_model: Path
 ) -> None:
     again = {"name": "again", "prompts": {"path": "inputs/again.jsonl"}}
@@ -540,6 +542,8 @@ def test_held_out_prompts_in_the_set_of_another_snapshot_are_told_of(
 
     (told,) = [one for one in lines(run_dir, "alert") if one["rule"] == "set_chose_the_output"]
     assert told["message"].startswith("2 of 3 prompts of the evaluation set again are held-out")
+    (told,) = [one for one in lines(run_dir, "alert") if one["rule"] == "set_was_trained_on"]
+    assert told["message"].startswith("1 of 3 prompts of the evaluation set again are training")
 
 
 def test_majorities_count_answers_and_a_reward_model_chooses(

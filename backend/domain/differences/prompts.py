@@ -1,8 +1,10 @@
 """What two snapshots have in common: which prompts, and on which side of the split."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from backend.schemas.compared.differences import PromptOverlap
+from backend.schemas.vocabulary import Split
 
 Sides = Mapping[bytes, bool]
 
@@ -24,3 +26,22 @@ def overlap(first: Sides, other: Sides) -> PromptOverlap:
         trained_on_heldout=len((heldout & common) - other_heldout),
         heldout_from_training=len((other_heldout & common) - heldout),
     )
+
+
+class InCommon(NamedTuple):
+    """How many of a set's prompts another snapshot has on each side of its split, of how many."""
+
+    training: int
+    heldout: int
+    of: int
+
+
+def in_common(first: Sides, other: Sides, split: str) -> InCommon:
+    """The prompts of a split of the other snapshot that the first one has, too."""
+    asked = [
+        prompt
+        for prompt, is_heldout in other.items()
+        if split == "all" or is_heldout == (split == Split.HELDOUT)
+    ]
+    found = [first[prompt] for prompt in asked if prompt in first]
+    return InCommon(found.count(False), found.count(True), len(asked))

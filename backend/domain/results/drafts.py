@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from backend.domain.differences.prompts import InCommon
 from backend.domain.direction import direction_of
 from backend.domain.results.cells import Part
 from backend.domain.results.given import Given
@@ -15,6 +16,7 @@ from backend.domain.results.measurements import ITSELF, TEXT_MEASURES, PromptSet
 from backend.domain.results.words import by_themselves, sampled, start_words, unmoved_words
 from backend.domain.seeds.measures import measured_apart
 from backend.domain.verdict.gold import HELD_OUT, gold_metrics
+from backend.plural import plural
 from backend.schemas.metrics.metric import Direction
 from backend.schemas.metrics.registry import measure_of, metric_of
 from backend.schemas.metrics.results import TableKind
@@ -284,11 +286,20 @@ def _column(given: Given, name: str, prompts: PromptSet, measure: str) -> Column
 def _told(given: Given, prompts: PromptSet) -> str:
     """The name of a set, and what the runs have seen of its prompts."""
     label = f"`{given.labels[prompts]}`"
+    if (found := given.in_common(prompts)) is not None and (found.training or found.heldout):
+        return f"{label}, {_of_other_snapshot(found)}"
     if given.is_partly(prompts):
         return f"{label}, on some of whose prompts the runs were trained"
     if given.is_trained(prompts):
         return f"{label}, prompts that the runs were trained on"
     return f"{label}, {_CHOSE}" if given.has_chosen(prompts) else label
+
+
+def _of_other_snapshot(found: InCommon) -> str:
+    """How many prompts of a set are in the snapshot that was trained on, in words."""
+    sides = ((found.training, "were trained on"), (found.heldout, "chose the checkpoints"))
+    told = " and ".join(f"{n:,} {what}" for n, what in sides if n)
+    return f"of whose {plural(found.of, 'prompt')} {told}"
 
 
 def _with_mean(columns: Sequence[Column]) -> list[Column]:

@@ -5,8 +5,9 @@ Called by `backend.store.metrics.results`; pure.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from backend.domain.differences.prompts import InCommon
 from backend.domain.results.cells import Measured
 from backend.domain.results.given import Given
 from backend.domain.results.measurements import (
@@ -48,7 +49,8 @@ class Read:
 
     `makers`: other runs that made what is evaluated or started from. `models` are by key, `names`
     are those of the models and snapshots that configs name by their ids. A model that is not in
-    `models` is called by its key. `divided`: the snapshots that have both sides.
+    `models` is called by its key. `divided`: the snapshots that have both sides; `common`: as in
+    `Given`.
     """
 
     asked: Sequence[MeasuredRun]
@@ -57,6 +59,7 @@ class Read:
     models: Mapping[str, KnownModel]
     names: Mapping[str, str]
     divided: frozenset[str] = frozenset()
+    common: Mapping[PromptSet, InCommon] = field(default_factory=dict)
 
 
 def gathered(read: Read) -> Given:
@@ -84,6 +87,7 @@ def gathered(read: Read) -> Given:
         missing=" ".join(filter(None, (_not_ended(runs.values()), _left_out(rows, runs)))),
         commits=sorted({one.commit for one in everybody if one.commit}),
         divided=read.divided,
+        common=read.common,
         outputs={
             one.run: one.step for one in read.models.values() if one.run and one.step is not None
         },

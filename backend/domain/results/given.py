@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from backend.domain.differences.prompts import InCommon
 from backend.domain.results.cells import Measured
 from backend.domain.results.measurements import Measurement, PromptSet, Seen
 from backend.domain.results.rows import Row
@@ -18,7 +19,8 @@ class Given:
     """Everything that tables are made of. `labels`: what sets are called; `remarks`: by set.
 
     `divided`: the snapshots that have held-out prompts beside those to be trained on. `outputs`:
-    the step of the weights that each run has left, where known.
+    the step of the weights that each run has left, where known. `common`: the prompts that sets of
+    other snapshots have in common with those that were trained on.
     """
 
     rows: Sequence[Row]
@@ -29,6 +31,7 @@ class Given:
     commits: Sequence[str] = ()
     divided: frozenset[str] = frozenset()
     outputs: Mapping[str, int] = field(default_factory=dict)
+    common: Mapping[PromptSet, InCommon] = field(default_factory=dict)
 
     @cached_property
     def sets(self) -> list[PromptSet]:
@@ -67,7 +70,8 @@ class Given:
 
     @cached_property
     def _seen(self) -> Seen:
-        return Seen.of((one.config for one in self.measured.runs.values()), self.divided)
+        configs = (one.config for one in self.measured.runs.values())
+        return Seen.of(configs, self.divided, self.common)
 
     @cached_property
     def _taught_data(self) -> set[str]:
@@ -82,12 +86,16 @@ class Given:
         return self._seen.is_trained(prompts)
 
     def is_partly(self, prompts: PromptSet) -> bool:
-        """Whether held-out prompts are among the prompts of this set, beside those trained on."""
+        """Whether other prompts are in this set, too, beside those that were trained on."""
         return self._seen.is_partly(prompts)
 
     def has_chosen(self, prompts: PromptSet) -> bool:
         """Whether a run kept its best checkpoint by prompts of this set."""
         return self._seen.has_chosen(prompts)
+
+    def in_common(self, prompts: PromptSet) -> InCommon | None:
+        """How many prompts a set of another snapshot has in common with what was trained on."""
+        return self._seen.counted(prompts)
 
     def n_starts(self, prompts: PromptSet) -> int:
         """With how many seeds runs measured their start on a set themselves."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from backend.domain.differences.prompts import InCommon
 from backend.domain.seeds.draws import Draw
 from backend.domain.seeds.groups import differences
 from backend.domain.seeds.named_ids import with_names
@@ -31,6 +32,7 @@ _BEFORE = ("eval/", "kl/", "length/")
 # A policy's own evaluation of its held-out prompts: worker.trainer.methods.policy_gradient.
 _OWN_SAMPLES = 2
 _UNKNOWN: Mapping[str, int] = {}
+_NOTHING = InCommon(0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -67,30 +69,55 @@ class PromptSet:
 class Seen:
     """What policies have seen: the snapshots that they were trained on.
 
-    `divided`: the snapshots that have held-out prompts beside those to be trained on.
+    `divided`: the snapshots that have held-out prompts beside those to be trained on. `common`: of
+    sets of other snapshots, the prompts that they have in common with one that was trained on.
     """
 
     data: frozenset[str] = frozenset()
     divided: frozenset[str] = frozenset()
+    common: Mapping[PromptSet, InCommon] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, configs: Iterable[Mapping[str, Any]], divided: frozenset[str]) -> "Seen":
+    def of(
+        cls,
+        configs: Iterable[Mapping[str, Any]],
+        divided: frozenset[str],
+        common: Mapping[PromptSet, InCommon] | None = None,
+    ) -> "Seen":
         """What the policies among the runs with these configs have seen."""
-        own = (config.get("prompts") or {} for config in configs if "estimator" in config)
-        return cls(frozenset(str(prompts.get("id")) for prompts in own), divided)
+        return cls(trained_data(configs), divided, common or {})
 
     def is_trained(self, prompts: PromptSet) -> bool:
-        """Whether a policy was trained on prompts of this set."""
-        return prompts.data in self.data and prompts.split != "heldout"
+        """Whether a policy was trained on prompts of this set, all or some."""
+        if prompts.data in self.data:
+            return prompts.split != "heldout"
+        return self._common(prompts).training > 0
 
     def is_partly(self, prompts: PromptSet) -> bool:
-        """Whether held-out prompts are among the prompts of this set, beside those trained on."""
-        is_whole = prompts.split == "all" and prompts.data in self.divided
-        return is_whole and self.is_trained(prompts)
+        """Whether other prompts are in this set, too, beside those that were trained on."""
+        if prompts.data in self.data:
+            return prompts.split == "all" and prompts.data in self.divided
+        found = self._common(prompts)
+        return 0 < found.training < found.of
 
     def has_chosen(self, prompts: PromptSet) -> bool:
-        """Whether a policy kept its best checkpoint by prompts of this set."""
-        return prompts.data in self.data and prompts.split == "heldout"
+        """Whether a policy kept its best checkpoint by prompts of this set, all or some."""
+        if prompts.data in self.data:
+            return prompts.split == "heldout"
+        return self._common(prompts).heldout > 0
+
+    def counted(self, prompts: PromptSet) -> InCommon | None:
+        """How many prompts a set of another snapshot has in common with what was trained on."""
+        return None if prompts.data in self.data else self.common.get(prompts)
+
+    def _common(self, prompts: PromptSet) -> InCommon:
+        return self.common.get(prompts, _NOTHING)
+
+
+def trained_data(configs: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The snapshots of prompts that the policies among runs with these configs are trained on."""
+    trained = (key_of(config.get("prompts")) for config in configs if "estimator" in config)
+    return frozenset(filter(None, trained))
 
 
 # What a run has measured under the names that it has itself, whichever prompts that was on.

@@ -33,7 +33,7 @@ class ResultsColumn(ApiAnswer):
         False, description="On prompts that the runs were trained on, all of them or a part."
     )
     is_partly: bool = Field(
-        False, description="Whether held-out prompts are among those of `is_trained`."
+        False, description="Whether other prompts are among those of `is_trained`, too."
     )
     has_chosen: bool = Field(
         False, description="On held-out prompts by which the runs chose the checkpoints they kept."

@@ -47,7 +47,7 @@ class MeasuredSet(ApiAnswer):
         False, description="Whether the measured policy was trained on its prompts, all or some."
     )
     is_partly: bool = Field(
-        False, description="Whether held-out prompts are among those of `is_trained`."
+        False, description="Whether other prompts are among those of `is_trained`, too."
     )
     has_chosen: bool = Field(
         False, description="Whether the checkpoint that the policy kept was chosen by its prompts."

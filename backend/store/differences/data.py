@@ -4,12 +4,10 @@ Called by `backend.api.differences`; what an overlap is stands in
 `backend.domain.differences.prompts`.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, cast, func, select
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
@@ -21,14 +19,14 @@ from backend.schemas.compared.differences import (
     PromptOverlap,
 )
 from backend.schemas.methods import SAMPLERS
-from backend.schemas.vocabulary import SnapshotKind, Split
-from backend.store import dialect, record_names
-from backend.store.tables.data import Snapshot, SnapshotLine
+from backend.schemas.vocabulary import SnapshotKind
+from backend.store import record_names
+from backend.store.overlaps.sides import sides_of
+from backend.store.tables.data import Snapshot
 from backend.store.tables.runs import Run
 
 # Records that a request reads at most, of all snapshots together: a second or two of work.
 MOST_RECORDS = 100_000
-_BATCH = 1000
 _KINDS = tuple(kind.value for kind in SnapshotKind)
 
 
@@ -120,26 +118,5 @@ class _Prompts:
             if records > self._left:
                 return None
             self._left -= records
-            self._read[snapshot.sha256] = _sides(self._session, snapshot.id)
+            self._read[snapshot.sha256] = sides_of(self._session, snapshot.id)
         return self._read[snapshot.sha256]
-
-
-def _sides(session: Session, snapshot_id: str) -> Sides:
-    """Whether each prompt is held out, by the hash of its messages: ids differ by project."""
-    rows = session.execute(
-        select(SnapshotLine.split, _messages(session)).where(
-            SnapshotLine.snapshot_id == snapshot_id
-        ),
-        execution_options={"yield_per": _BATCH},
-    )
-    return {
-        hashlib.blake2b(messages.encode(), digest_size=16).digest(): split == Split.HELDOUT
-        for split, messages in rows
-    }
-
-
-def _messages(session: Session) -> ColumnElement[Any]:
-    if dialect.is_sqlite(session):
-        return func.json_extract(SnapshotLine.line, "$.messages")
-    in_line: ColumnElement[Any] = cast(SnapshotLine.line, postgresql.JSON)["messages"].astext
-    return in_line

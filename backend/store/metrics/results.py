@@ -11,9 +11,17 @@ from sqlalchemy import String, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
+from backend.domain.differences.prompts import InCommon
 from backend.domain.results.gathered import KnownModel, Read, gathered
 from backend.domain.results.given import Given
-from backend.domain.results.measurements import MeasuredRun, Seen, key_of, sets_of
+from backend.domain.results.measurements import (
+    MeasuredRun,
+    PromptSet,
+    Seen,
+    key_of,
+    sets_of,
+    trained_data,
+)
 from backend.domain.results.newest import is_read, of_one_evaluation
 from backend.domain.results.one_run import sets_measured
 from backend.domain.results.tables import results
@@ -25,6 +33,7 @@ from backend.store import given as given_rows
 from backend.store import record_names
 from backend.store.data import snapshots
 from backend.store.metrics import draws, levels
+from backend.store.overlaps.counts import CommonPrompts
 from backend.store.runs import experiments
 from backend.store.tables.metrics import MetricPoint
 from backend.store.tables.models import Model
@@ -32,6 +41,8 @@ from backend.store.tables.runs import Run, RunFact
 
 # The newest ones of these models.
 MOST_EVALUATIONS = 500
+# Records of snapshots that are read to count common prompts, where these are not counted yet.
+MOST_RECORDS = 100_000
 _MODEL_FACTS = ("config.model.id", "config.model.hub_id")
 _AT_WORK = (RunState.QUEUED, RunState.RUNNING, RunState.STOPPING, RunState.PAUSED)
 
@@ -67,6 +78,7 @@ def given(session: Session, run_ids: Sequence[str], caller: Caller) -> Given:
         models=models,
         names=record_names.of_configs(session, configs, caller),
         divided=_divided(session, configs),
+        common=_common(session, configs, trained_data(row.config for row in (*asked, *makers))),
     )
     found = gathered(read)
     if len(others) <= MOST_EVALUATIONS:
@@ -80,6 +92,29 @@ def _divided(session: Session, configs: Iterable[Mapping[str, Any]]) -> frozense
     asked = {prompts.data for config in configs for prompts, _ in sets_of(config) if prompts.data}
     found = snapshots.n_records(session, {(one, split) for one in asked for split in Split})
     return frozenset(one for one in asked if all(found.get((one, split), 0) > 0 for split in Split))
+
+
+def _common(
+    session: Session, measuring: Sequence[Mapping[str, Any]], trained: Iterable[str]
+) -> dict[PromptSet, InCommon]:
+    """The prompts that the sets of these configs have in common with other snapshots.
+
+    `trained`: the snapshots that policies were trained on; of several the counts that are largest.
+    """
+    counts = CommonPrompts(session, MOST_RECORDS)
+    data = sorted(set(trained))
+    found: dict[PromptSet, InCommon] = {}
+    sets = {prompts for config in measuring for prompts, _ in sets_of(config)}
+    for prompts in sorted(sets, key=lambda one: (one.name, one.data, one.split)):
+        each = [
+            one
+            for snapshot in data
+            if snapshot != prompts.data and prompts.data
+            if (one := counts.of(snapshot, prompts.data, prompts.split)) is not None
+        ]
+        if each:
+            found[prompts] = InCommon(*map(max, zip(*each, strict=True)))
+    return found
 
 
 def of_experiment(session: Session, experiment_id: str, caller: Caller) -> ResultsAnswer:
@@ -102,7 +137,9 @@ def of_run(session: Session, run_id: str, caller: Caller) -> RunSets:
     found = snapshots.n_records(session, {(one.data, one.split) for one in sets})
     n_prompts = {one: found[one.data, one.split] for one in sets if (one.data, one.split) in found}
     names = record_names.of_ids(session, {data for data, _ in found}, caller)
-    seen = Seen.of(_of_policy(session, row), _divided(session, [row.config]))
+    trained = _of_policy(session, row)
+    common = _common(session, [row.config], trained_data(trained))
+    seen = Seen.of(trained, _divided(session, [row.config]), common)
     return sets_measured(_measured(row, {}, _newest_steps(session, [row])), names, n_prompts, seen)
 
 

@@ -27,7 +27,7 @@ from backend.schemas.vocabulary import (
     SnapshotKind,
     Split,
 )
-from backend.store.runs import checkpoints, runs
+from backend.store.runs import checkpoints, runs, seen_prompts
 from backend.store.tables.data import Snapshot
 from backend.store.tables.models import Model
 
@@ -84,6 +84,8 @@ def validate(
         _check_pointer(session, caller, parsed, pointer, found, holds_models=holds_models)
     _check_vocabularies(found)
     _check_windows(longest_sequence(parsed), found)
+    if not any(problem.level == "error" for problem in found.problems):
+        found.problems.extend(seen_prompts.warnings(session, parsed))
     valid = all(problem.level != "error" for problem in found.problems)
     completed = parsed.model_dump(mode="json")
     for path, sha256 in found.sha256.items():

@@ -2083,7 +2083,7 @@ export interface components {
             is_trained: boolean;
             /**
              * Is Partly
-             * @description Whether held-out prompts are among those of `is_trained`.
+             * @description Whether other prompts are among those of `is_trained`, too.
              * @default false
              */
             is_partly: boolean;
@@ -3499,7 +3499,7 @@ export interface components {
             is_trained: boolean;
             /**
              * Is Partly
-             * @description Whether held-out prompts are among those of `is_trained`.
+             * @description Whether other prompts are among those of `is_trained`, too.
              * @default false
              */
             is_partly: boolean;

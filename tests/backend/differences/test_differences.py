@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.domain.differences.environments import EXPECTED, environment_differences
-from backend.domain.differences.prompts import overlap
+from backend.domain.differences.prompts import in_common, overlap
 
 
 def reported(**more: Any) -> dict[str, Any]:
@@ -115,3 +115,16 @@ def test_a_snapshot_has_everything_in_common_with_itself(sides: dict[bytes, bool
     assert (found.in_both, found.added, found.removed) == (len(sides), 0, 0)
     assert found.is_heldout_equal
     assert found.trained_on_heldout == found.heldout_from_training == 0
+
+
+@given(SIDES, SIDES, st.sampled_from(["all", "train", "heldout"]))
+def test_common_prompts_of_a_set_are_what_a_slow_count_finds(
+    first: dict[bytes, bool], other: dict[bytes, bool], split: str
+) -> None:
+    asked = [one for one in other if split == "all" or other[one] == (split == "heldout")]
+
+    assert in_common(first, other, split) == (
+        sum(one in first and not first[one] for one in asked),
+        sum(one in first and first[one] for one in asked),
+        len(asked),
+    )

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from backend.domain.differences.prompts import InCommon
 from backend.domain.results.gathered import KnownModel, Read, gathered
 from backend.domain.results.given import Given
-from backend.domain.results.measurements import MeasuredRun
+from backend.domain.results.measurements import MeasuredRun, PromptSet
 from backend.domain.results.tables import results
 from backend.schemas.metrics.results import ResultsAnswer, ResultsTable
 
@@ -59,17 +60,19 @@ def given_of(
     evaluations: Sequence[MeasuredRun],
     makers: Sequence[MeasuredRun] = (),
     divided: Sequence[str] = (),
+    common: Mapping[PromptSet, InCommon] | None = None,
     **models: KnownModel,
 ) -> Given:
     """What was measured; the run `x` made `model_x`, and nobody known made the SFT model.
 
-    `divided`: the snapshots that have held-out prompts, too.
+    `divided`: the snapshots that have held-out prompts, too; `common`: the prompts of sets that are
+    in the snapshot that was trained on.
     """
     known = {f"model_{run.id}": KnownModel(f"of {run.id}", run.id) for run in (*asked, *makers)}
     data = {"snapshot_test": "test", "snapshot_train": "train"}
     called = {SFT: KnownModel("sft")} | known | models
     names = data | {key: model.name for key, model in called.items()}
-    read = Read(asked, makers, evaluations, called, names, frozenset(divided))
+    read = Read(asked, makers, evaluations, called, names, frozenset(divided), common or {})
     return gathered(read)
 
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from backend.domain.differences.prompts import InCommon
 from backend.domain.results.gathered import KnownModel
 from backend.domain.results.markdown import markdown_of
-from backend.domain.results.measurements import MeasuredRun
+from backend.domain.results.measurements import MeasuredRun, PromptSet
 from backend.domain.results.tables import results
 from backend.domain.seeds.draws import Draw
 from backend.domain.seeds.named_ids import called, ids_in, with_names
@@ -477,6 +478,32 @@ def test_all_prompts_of_a_divided_snapshot_are_partly_trained_on() -> None:
         column = table_of(answer, "passes").columns[0]
         assert (column.is_trained, column.is_partly) == (True, words.startswith("partly"))
         assert rf"| train pass@1 \({words}\) |" in markdown_of(answer)
+
+
+def test_prompts_that_another_snapshot_shares_with_the_training_data_are_no_unseen_ones() -> None:
+    """Of the 50 prompts of `test` three were trained on; two of `hard` chose the checkpoints."""
+    values = {f"eval/{one}pass@{k}": 0.5 for one in ("", "hard/", "new/") for k in (1, 16)}
+    values |= {"eval/length": 9.0, "eval/hard/length": 9.0, "eval/new/length": 9.0}
+    sets = [named("hard"), named("new")]
+    found = [evaluation(10, "model_g", values, evaluation_sets=sets)]
+    common = {
+        PromptSet("", "snapshot_test", "all"): InCommon(3, 0, 50),
+        PromptSet("hard", "snapshot_hard", "all"): InCommon(0, 2, 9),
+        PromptSet("new", "snapshot_new", "all"): InCommon(0, 0, 7),
+    }
+    answer = results(given_of([policy("g", 0)], found, common=common))
+
+    marks = {
+        one.name.split()[0]: (one.is_trained, one.is_partly, one.has_chosen)
+        for one in table_of(answer, "passes").columns
+    }
+    assert marks == {
+        "test": (True, True, False), "hard": (False, False, True), "new": (False, False, False),
+    }  # fmt: skip
+    captions = {name: table_of(answer, f"score/{name}").caption for name in marks}
+    assert captions["test"].startswith("On `test`, of whose 50 prompts 3 were trained on: ")
+    assert captions["hard"].startswith("On `hard`, of whose 9 prompts 2 chose the checkpoints: ")
+    assert captions["new"].startswith("On `new`: ")
 
 
 def test_named_sets_have_a_mean_of_those_that_were_not_trained_on() -> None:

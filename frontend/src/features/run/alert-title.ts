@@ -4,6 +4,7 @@
 const TITLES: Readonly<Record<string, string>> = {
   best_checkpoint: "Output",
   set_chose_the_output: "Held-out prompts in an evaluation set",
+  set_was_trained_on: "Training prompts in an evaluation set",
   answers_not_kept: "Answers left on the worker",
   event_line: "Invalid event line",
   idle_gpus: "Idle GPUs",

@@ -87,7 +87,7 @@ class PolicyGradient:
         tokenizer = load_tokenizer(config.model, rollout.template)
         train_prompts, self.heldout_prompts = read_both_splits(run.directory, config, tokenizer)
         require_references(run, train_prompts + self.heldout_prompts, config.reward.terms)
-        named = read_named(run, config, tokenizer, self.heldout_prompts)
+        named = read_named(run, config, tokenizer, train_prompts, self.heldout_prompts)
         tell_unknown_keys(run, config.breakdown, [self.heldout_prompts, *named.values()])
         texts = read_texts(run, config, config.model, tokenizer)
         self.policy = Policy(run, config, tokenizer)

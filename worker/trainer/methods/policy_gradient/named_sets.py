@@ -33,19 +33,25 @@ def read_named(
     run: Run,
     config: PolicyGradientConfig,
     tokenizer: PreTrainedTokenizerBase,
+    train: Sequence[Prompt],
     heldout: Sequence[Prompt],
 ) -> dict[str, list[Prompt]]:
     """The prompts of each set by its name, read before any weights are loaded.
 
-    Warns of those that are among `heldout`, which choose the output, and of those without the
-    reference that a reward term needs. Raises DataError where no prompt of a set has one.
+    Warns of those that are among `heldout`, which choose the output, of those of other snapshots
+    that are among `train`, and of those without the reference that a reward term needs. Raises
+    DataError where no prompt of a set has one.
     """
     found = {
         one.name: read_set(run, config, one, tokenizer, config.model)
         for one in config.evaluation_sets
     }
+    # Whoever names the run's own snapshot means its training prompts.
+    own = {one.name for one in config.evaluation_sets if one.prompts.is_same(config.prompts)}
     for name, prompts in found.items():
         _tell_chosen_on(run, name, prompts, heldout)
+        if name not in own:
+            _tell_trained_on(run, name, prompts, train)
         require_references(run, prompts, config.reward.terms, of=f" of the evaluation set {name}")
     return found
 
@@ -146,9 +152,8 @@ class NamedSets:
 def _tell_chosen_on(
     run: Run, name: str, prompts: Sequence[Prompt], heldout: Sequence[Prompt]
 ) -> None:
-    """Warn of a set that holds held-out prompts: by their tokens, for snapshots share no ids."""
-    choosing = {tuple(prompt.ids) for prompt in heldout}
-    n_choosing = sum(tuple(prompt.ids) in choosing for prompt in prompts)
+    """Warn of a set that holds held-out prompts."""
+    n_choosing = _n_common(prompts, heldout)
     if n_choosing > 0:
         run.events.alert(
             "set_chose_the_output",
@@ -156,3 +161,23 @@ def _tell_chosen_on(
             "prompts of the run, which choose the output, so the numbers of the set are too good. "
             "Freeze a snapshot of other prompts, or set the split of this evaluation set to train.",
         )
+
+
+def _tell_trained_on(
+    run: Run, name: str, prompts: Sequence[Prompt], train: Sequence[Prompt]
+) -> None:
+    """Warn of a set of another snapshot that holds training prompts."""
+    n_trained = _n_common(prompts, train)
+    if n_trained > 0:
+        run.events.alert(
+            "set_was_trained_on",
+            f"{n_trained} of {len(prompts)} prompts of the evaluation set {name} are training "
+            "prompts of the run, so the set does not show how the policy does on unseen prompts. "
+            "Freeze a snapshot of other prompts.",
+        )
+
+
+def _n_common(prompts: Sequence[Prompt], others: Sequence[Prompt]) -> int:
+    """How many prompts are among the others, by their tokens: snapshots share no ids."""
+    known = {tuple(prompt.ids) for prompt in others}
+    return sum(tuple(prompt.ids) in known for prompt in prompts)
