@@ -25,7 +25,7 @@ JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 ##@ Use
 .PHONY: demo up paper
-demo: $(VENV)/.ready frontend/dist/.ready ## run the whole loop on a small real model, about ten minutes with bf16, after the installation (KEEP=0: stop at the end)
+demo: $(VENV)/.ready frontend/dist/.ready ## run the whole loop on a small real model, 10 to 15 minutes with bf16, after the installation (KEEP=0: stop at the end)
 	$(BIN)/podium demo
 
 up: $(VENV)/.ready frontend/dist/.ready ## start the API, the browser UI and one worker, until Ctrl-C

@@ -33,6 +33,9 @@ from rich.table import Table
 Report = dict[str, Any]
 Runs = Mapping[str, Mapping[str, Any]]
 PAIRS_SHOWN = 12
+# A control measure is spoiled if its change is worse than this for certain.
+SPOILED = 0.05
+WORSE_BY_RISING = frozenset({"echoes"})
 # Which answers stand for which model.
 MODELS = {"base": "base_answers", "sft": "sft_answers", "final": "final_answers"}
 
@@ -54,6 +57,7 @@ def make(
     """
     each = {who: of_each(answers[part], known_words) for who, part in MODELS.items()}
     measured = {who: mean_of(found) for who, found in each.items()}
+    guards = {name: _change(answers, each, name) for name in GUARDS}
     spread = {who: stdev(values_of(found, "gold")) for who, found in each.items()}
     return {
         "sft": {
@@ -77,7 +81,8 @@ def make(
         },
         "gold": {who: _gold(answers[part], each[who]) for who, part in MODELS.items()},
         "measures": {who: asdict(found) for who, found in measured.items()},
-        "guards": {name: _change(answers, each, name) for name in GUARDS},
+        "guards": guards,
+        "spoiled": spoiled(guards),
         "comparisons": counts["comparisons"],
         "judgments": counts["judgments"],
         "annotators": len(annotators.NAMES),
@@ -85,6 +90,17 @@ def make(
         "run_ids": {part: run["id"] for part, run in runs.items()},
         "pairs": _pairs(answers),
     }
+
+
+def spoiled(guards: Mapping[str, Report]) -> list[str]:
+    """The control measures of which the whole interval of the change is worse than SPOILED."""
+    return [name for name, change in guards.items() if _least_loss(name, change) > SPOILED]
+
+
+def _least_loss(name: str, change: Report) -> float:
+    """How much worse a measure has become at least: by the better end of its interval."""
+    low, high = change["ci95"]
+    return float(low if name in WORSE_BY_RISING else -high)
 
 
 def points(report: Report) -> list[Report]:
@@ -255,6 +271,15 @@ def _sentences(report: Report) -> list[str]:
         f"{policy['kl']:.2f} nats per response.",
         f"From the base model to the final policy the gain is {policy['gain_over_base_sd']:+.2f} "
         "standard deviations of the base model's answers.",
+        _spoiled_sentence(report),
         f"{report['judgments']} judgments by {report['annotators']} simulated annotators; "
         f"{seconds:.0f} s in all; gold.py {report['gold_sha256'][:12]}.",
     ]
+
+
+def _spoiled_sentence(report: Report) -> str:
+    rule = f"the whole 95 % interval of a change from the SFT model is worse by more than {SPOILED}"
+    if not report["spoiled"]:
+        return f"No control measure is spoiled, which would be so if {rule}."
+    told = ", ".join(f"{name} {_interval(report['guards'][name])}" for name in report["spoiled"])
+    return f"Control measures that training spoiled: {told}; spoiled means that {rule}."
