@@ -7,7 +7,7 @@ import { useWidth } from "@/lib/use-width";
 import { labelsOf, niceTicks } from "../ticks";
 import { asideOf, ksOf, labelledOf, placeOf, rangeOf, type AtK, type LineByK } from "./places";
 
-const PAD = { left: 52, right: 24, top: 12, bottom: 40 };
+const PAD = { left: 52, right: 24, top: 28, bottom: 40 };
 const ROOM_AT_THE_LEFT = 16;
 const RADIUS = 3.5;
 
@@ -19,10 +19,12 @@ const wordsOf = ({ name }: LineByK, { k, value, interval }: AtK): string => {
 interface LinesByKProps {
   readonly lines: readonly LineByK[];
   readonly label: string;
+  /** What the vertical axis has. */
+  readonly unit: string;
   readonly height: number;
 }
 
-export function LinesByK({ lines, label, height }: LinesByKProps) {
+export function LinesByK({ lines, label, unit, height }: LinesByKProps) {
   const [ref, width] = useWidth();
   const ks = ksOf(lines);
   const [bottom, top] = rangeOf(lines);
@@ -45,6 +47,9 @@ export function LinesByK({ lines, label, height }: LinesByKProps) {
             </text>
           </g>
         ))}
+        <text x={8} y={14}>
+          {unit}
+        </text>
         {labelledOf(ks, inner).map((k) => (
           <text key={k} x={left + place(k)} y={height - PAD.bottom + 16} textAnchor="middle">
             {k}

@@ -61,6 +61,8 @@ export function SampleRow(props: {
   /** What somebody searches for; empty = nothing. */
   q: string;
   onPrompt: (promptId: string) => void;
+  /** Whether the run trains, so that there are responses to the prompt of other steps. */
+  isTraining: boolean;
   /** What opens the step of the sample, where samples of several stand in one list. */
   onStep: ((step: number) => void) | null;
 }) {
@@ -80,7 +82,7 @@ export function SampleRow(props: {
         )}
         {promptId !== null && (
           <button type="button" className="btn small" onClick={() => onPrompt(promptId)}>
-            Through training
+            {props.isTraining ? "Through training" : "Only this prompt"}
           </button>
         )}
       </div>

@@ -213,6 +213,7 @@ function Found({ data, asked, run }: { data: AnsweredSamples; asked: AskedSample
             unshaded={unshadedBecause(run)}
             q={data.asked.q}
             onPrompt={onPrompt}
+            isTraining={!isSampler(run)}
             onStep={asked.every_step ? onStep : null}
           />
         ))}

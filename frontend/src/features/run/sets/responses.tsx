@@ -65,6 +65,7 @@ export function Responses({ run, sets }: { run: Run; sets: readonly MeasuredSet[
         <LinesByK
           lines={lines}
           label={`${names} on ${set.label} by number of responses, with 95 % intervals by prompt`}
+          unit={unitByK(set)}
           height={HEIGHT}
         />
       )}
