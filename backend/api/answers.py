@@ -1,23 +1,27 @@
-"""Answers: what a run that samples was answered, as the file that came home, or a page of it."""
+"""Answers of a run that samples: as the file that came home, in pages, or counted."""
 
+import hashlib
+import json
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import IO, Annotated, Literal
+from typing import IO, Annotated, Any, Literal
 
-from fastapi import Query, Request
+from fastapi import Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 from sqlalchemy.orm import Session
 
+from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, answer_of_job
 from backend.artifacts import ArtifactStore
-from backend.deps import SettingsDep
+from backend.deps import SessionDep, SettingsDep
+from backend.domain.records.answers import rule_of
 from backend.domain.records.reading_answers import Part, Wanted, part_of
 from backend.errors import InvalidInput
 from backend.phases import Phases
 from backend.pressure.permissions import Claim, NoLongerPermitted, Permissions
 from backend.pressure.turns import Turns
 from backend.routes import api_router
-from backend.schemas.data import AnswerLine
+from backend.schemas.data import AnswerLine, AnswersCount, AnswersFilter
 from backend.schemas.paging import Id, Label, Listing
 from backend.store.data import prompts
 from backend.store.paging import number_in
@@ -114,6 +118,45 @@ def _part(
                     advice="Pass the next_cursor of the previous page, or leave the cursor out.",
                 )
         return part_of(file, offset, limit, wanted)
+
+
+@router.get(
+    "/runs/{run_id}/answers/count",
+    dependencies=[RESPOND_ASYNC],
+    response_model=AnswersCount,
+    responses=ACCEPTED,
+)
+async def count_answers(
+    run_id: str,
+    phases: Phases,
+    best: Annotated[int | None, Query(ge=1, le=1000)] = None,
+    min_score: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+    passed: bool = False,
+    term: Annotated[Label | None, Query()] = None,
+) -> Response:
+    """How many answers a rule keeps for a snapshot of demonstrations: its `filter.answers`."""
+    wanted = AnswersFilter(
+        run_id=run_id, best=best, min_score=min_score, passed=passed, term=term
+    ).model_dump(mode="json")
+
+    def _known(session: SessionDep) -> tuple[str, str]:
+        run, kept = runs.get(session, run_id), outputs.answers(session, run_id)
+        # A rule that does not fit is refused before the file is read.
+        rule_of(AnswersFilter.model_validate(wanted), run.config)
+        return run.project_id, kept.sha256
+
+    project_id, file_hash = await phases.read(_known)
+    return await answer_of_job(
+        phases,
+        "count_answers",
+        {"project_id": project_id, "wanted": wanted},
+        project_id=project_id,
+        cache_key=f"{file_hash} {_hash_of(wanted)}",
+    )
+
+
+def _hash_of(wanted: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()
 
 
 async def _parts(

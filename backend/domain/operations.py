@@ -197,6 +197,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_samples": _reads(Of.RUN)._replace(is_heavy=True),
     "list_answers": _reads(Of.RUN),
     "download_answers": _reads(Of.RUN)._replace(is_traced=True),
+    "count_answers": _reads(Of.RUN),
     "list_shared_prompts": _reads(Of.ANYWHERE)._replace(is_heavy=True),
     "list_prompt_samples": _reads(Of.ANYWHERE),
     "send_to_ranking": _runs(Of.RUN),

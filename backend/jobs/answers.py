@@ -1,4 +1,7 @@
-"""The answers of a run, at hand for the job that freezes the best of them as demonstrations."""
+"""The answers of a run, at hand for the job that freezes the best of them as demonstrations.
+
+`count_answers` is a job of its own: it says how many a rule keeps.
+"""
 
 import tempfile
 from collections.abc import Iterator
@@ -8,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from backend.artifacts import ARRIVING, ArtifactStore
-from backend.domain.records.answers import Chosen, choose, rule_of
+from backend.domain.records.answers import Among, Chosen, choose, rule_of
 from backend.errors import NotFound
 from backend.jobs.work import JSON, Work
 from backend.schemas.data import AnswersFilter
@@ -41,6 +44,25 @@ def answers_of(
         chosen = choose(_lines(work, file), rule)
         told = wanted.model_dump(exclude_none=True) | {"model_id": _model_of(run)}
         yield Answers(run.id, chosen, partial(_read, file)), {"answers": told}
+
+
+def count_answers(work: Work) -> dict[str, JSON]:
+    """The work function; arguments: project_id, wanted. Count what the rule keeps, and of what.
+
+    Raises what `answers_of` raises.
+    """
+    wanted = AnswersFilter.model_validate(work.arguments["wanted"])
+    run, kept = _run_of(work, wanted.run_id)
+    among = Among()
+    with _fetched(work, kept, run.id) as file:
+        chosen = choose(_lines(work, file), rule_of(wanted, run.config), among)
+    return {
+        "answers": len(chosen),
+        "prompts": len({one.prompt_id for one in chosen}),
+        "of_answers": among.answers,
+        "of_prompts": len(among.prompts),
+        "is_judged": among.is_judged,
+    }
 
 
 def _fetched(work: Work, kept: OutputFile, run_id: str) -> IO[bytes]:

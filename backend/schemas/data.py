@@ -246,6 +246,21 @@ class PromptGroups(ApiAnswer):
     )
 
 
+class AnswersCount(ApiAnswer):
+    """How many answers of a run a rule keeps, and of how many."""
+
+    answers: int = Field(description="The kept answers.")
+    prompts: int = Field(description="The prompts that they answer.")
+    of_answers: int = Field(
+        description="All answers, those that repeat an earlier one to the same prompt, too."
+    )
+    of_prompts: int = Field(description="The prompts that all of them answer.")
+    is_judged: bool = Field(
+        description="Whether anything says of any answer that it passed or did not; otherwise "
+        "`passed` keeps none."
+    )
+
+
 class SnapshotFilter(BodyPart):
     """Which records go in; empty = all of the project."""
 

@@ -19,7 +19,7 @@ from backend.domain.operations import OPERATIONS, Of
 from backend.errors import Forbidden
 from backend.main import ROUTERS
 from backend.schemas.models import ModelFacts
-from backend.schemas.records import GeneratedRecord
+from backend.schemas.records import EvaluatedRecord, GeneratedRecord
 from backend.schemas.run_directory.events import SampleLine
 from backend.schemas.vocabulary import FinishReason, Role, Scope
 from backend.settings import Settings
@@ -130,7 +130,10 @@ class Site:
         """A run whose answers have come home."""
         run_id, folder = self.run(), self.settings.data_dir / "answered"
         folder.mkdir(exist_ok=True)
-        (folder / outputs.ANSWERS).write_text("{}\n")
+        answered = EvaluatedRecord(
+            prompt_id="prompt_x", index=0, content="c", finish_reason=FinishReason.STOP, n_tokens=1
+        )
+        (folder / outputs.ANSWERS).write_text(f"{answered.model_dump_json()}\n")
         store = ArtifactStore(self.settings.resolved_artifact_url)
         (kept,) = store.put_folder(folder, f"runs/{run_id}/answers-1")
         with self.database.write() as session:
@@ -370,7 +373,7 @@ def _named(operation: str, name: str, person: Person, site: Site) -> str:
         return person.id
     if name == "comparison_id":
         return site.practice()[0]
-    if operation in ("download_answers", "list_answers"):
+    if operation in ("download_answers", "list_answers", "count_answers"):
         return site.once("answered run", site.answered_run)
     if operation in ("put_up_pairs", "read_versus"):
         return site.once("run that is judged", site.generated_run)

@@ -7,7 +7,7 @@ Pure: lines in, choices out.
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from backend.domain.records.imported import hash_of
@@ -50,6 +50,22 @@ class Chosen:
     prompt_id: str
 
 
+@dataclass
+class Among:
+    """What a rule has chosen among: the model's answers to the prompts of the run itself."""
+
+    answers: int = 0
+    prompts: set[str] = field(default_factory=set)
+    # Whether anything says of any of them that it passed or did not.
+    is_judged: bool = False
+
+    def see(self, answer: EvaluatedRecord) -> None:
+        """Count one more."""
+        self.answers += 1
+        self.prompts.add(answer.prompt_id)
+        self.is_judged = self.is_judged or answer.passed is not None
+
+
 def rule_of(wanted: AnswersFilter, config: Mapping[str, Any]) -> Rule:
     """The rule, with the weights of the run that gave the scores.
 
@@ -74,8 +90,12 @@ def rule_of(wanted: AnswersFilter, config: Mapping[str, Any]) -> Rule:
     return rule
 
 
-def choose(lines: Iterable[tuple[int, bytes]], rule: Rule) -> list[Chosen]:
+def choose(
+    lines: Iterable[tuple[int, bytes]], rule: Rule, among: Among | None = None
+) -> list[Chosen]:
     """The answers that the rule keeps, in the order of the file; `lines` with their offsets.
+
+    `among` counts those that it chose among.
 
     Of equally good ones the first is better. What says the same to the same prompt again is left
     out, and so is what a baseline answered, or the model to another set than the run's own.
@@ -84,7 +104,11 @@ def choose(lines: Iterable[tuple[int, bytes]], rule: Rule) -> list[Chosen]:
     seen: dict[str, set[str]] = defaultdict(set)
     for offset, line in lines:
         answer = EvaluatedRecord.model_validate_json(line)
-        if answer.model != "model" or answer.set_name is not None or not _is_kept(answer, rule):
+        if answer.model != "model" or answer.set_name is not None:
+            continue
+        if among is not None:
+            among.see(answer)
+        if not _is_kept(answer, rule):
             continue
         content = hash_of([answer.content])
         if content in seen[answer.prompt_id]:

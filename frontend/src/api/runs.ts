@@ -4,6 +4,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { address, post, request, type QueryValue } from "./client";
 import type {
   AnswerLine,
+  AnswersCount,
   Artifact,
   Checkpoint,
   Comparison,
@@ -245,6 +246,15 @@ export const answerPages = (runId: string, asked: AskedAnswers) =>
   });
 
 export const answersAddress = (runId: string) => address(`/runs/${runId}/answers`, {});
+/** How many answers a rule keeps: the query of an address, such as `best=1&passed=true`. */
+export const answersCountQuery = (runId: string, rule: string) =>
+  queryOptions({
+    queryKey: ["run", runId, "answers", rule],
+    queryFn: ({ signal }) =>
+      request<AnswersCount>(`/runs/${runId}/answers/count?${rule}`, { signal }),
+    // What a run was answered does not change.
+    staleTime: Infinity,
+  });
 /** Bad ends, newest first. */
 export const failuresQuery = (runId: string) => part<Failure>(runId, "failures");
 

@@ -225,6 +225,37 @@ export interface components {
             };
         };
         /**
+         * AnswersCount
+         * @description How many answers of a run a rule keeps, and of how many.
+         */
+        AnswersCount: {
+            /**
+             * Answers
+             * @description The kept answers.
+             */
+            answers: number;
+            /**
+             * Prompts
+             * @description The prompts that they answer.
+             */
+            prompts: number;
+            /**
+             * Of Answers
+             * @description All answers, those that repeat an earlier one to the same prompt, too.
+             */
+            of_answers: number;
+            /**
+             * Of Prompts
+             * @description The prompts that all of them answer.
+             */
+            of_prompts: number;
+            /**
+             * Is Judged
+             * @description Whether anything says of any answer that it passed or did not; otherwise `passed` keeps none.
+             */
+            is_judged: boolean;
+        };
+        /**
          * AnswersFilter
          * @description Which answers of a run become demonstrations: the best of each prompt, by score.
          *

@@ -88,6 +88,7 @@ export type ResultsCell = Schemas["ResultsCell"];
 export type PromptScores = Schemas["PromptScoresAnswer"];
 export type PromptCurve = Schemas["PromptCurve"];
 export type RunSets = Schemas["RunSets"];
+export type AnswersCount = Schemas["AnswersCount"];
 export type MeasuredSet = Schemas["MeasuredSet"];
 export type SetMeasure = Schemas["SetMeasure"];
 export type AnsweredGroupCurve = Schemas["GroupCurve"];

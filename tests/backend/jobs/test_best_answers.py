@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.artifacts import ArtifactStore
-from backend.domain.records.answers import choose, rule_of
+from backend.domain.records.answers import Among, choose, rule_of
 from backend.errors import InvalidInput
 from backend.schemas.data import AnswersFilter
 from backend.schemas.records import EvaluatedRecord, TokenIds
@@ -211,6 +211,42 @@ def test_everything_that_passed_and_tags_can_be_asked_for(api: TestClient, run_i
     said = [one["response"] for one in records(api, every["id"])]
     assert said == ["right", "right too", "right again\N{REPLACEMENT CHARACTER}"]
     assert [one["response"] for one in records(api, odd["id"])] == said[1:]
+
+
+def test_a_rule_says_how_many_answers_it_keeps_before_they_are_frozen(
+    api: TestClient, run_id: str
+) -> None:
+    def count(**rule: Any) -> list[int]:
+        answer = api.get(f"/runs/{run_id}/answers/count", params=rule)
+        assert answer.status_code == 200, answer.text
+        found = answer.json()
+        assert (found["of_answers"], found["of_prompts"], found["is_judged"]) == (5, 3, True)
+        frozen = freeze(api, run_id, **rule)
+        kept = frozen.json()["counts"]["train"] if frozen.is_success else {}
+        told = {"records": found["answers"], "prompts": found["prompts"]}
+        assert kept == told or (frozen.status_code, told["records"]) == (422, 0)
+        return [found["answers"], found["prompts"]]
+
+    assert count() == [5, 3]
+    assert count(best=1, passed=True) == [2, 2]
+    assert count(best=1) == [3, 3]
+    assert count(min_score=1.0, term="math") == [3, 2]
+    assert count(min_score=2.0) == [0, 0]
+    refused = api.get(f"/runs/{run_id}/answers/count", params={"term": "knights"})
+    assert (refused.status_code, "no reward term" in refused.text) == (422, True)
+
+
+def test_a_file_says_whether_anything_judged_its_own_answers() -> None:
+    def judged(*passed: bool | None, **more: Any) -> bool:
+        every = [answer(0, at, str(at), passed=one, **more) for at, one in enumerate(passed)]
+        lines = [(place, one.model_dump_json().encode()) for place, one in enumerate(every)]
+        among = Among()
+        choose(lines, rule_of(AnswersFilter(run_id="r"), CONFIG), among)
+        return among.is_judged
+
+    assert judged(None, False)
+    assert not judged(None, None)
+    assert not judged(True, model="baseline")
 
 
 def test_the_split_is_that_of_every_other_snapshot(api: TestClient, run_id: str) -> None:

@@ -1,9 +1,10 @@
 /** The run that is being written: its config, where it began, and one step back. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 
 import { validateRun } from "@/api/runs";
 import type { Json, JsonObject, Method, Run } from "@/api/types";
+import { useSettled } from "@/components/form/use-settled";
 
 import { initialConfig, type Candidates } from "./config/initial-config";
 import { changed } from "./config/paths";
@@ -74,17 +75,6 @@ export function useDraft(first: Start, given: Given, candidates: Candidates) {
 }
 
 export type Draft = ReturnType<typeof useDraft>;
-
-const PAUSE_MS = 350;
-
-function useSettled(text: string): string {
-  const [settled, setSettled] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  return settled;
-}
 
 /** What the service says of the config, a moment after the last change. */
 export function useValidation(projectId: string, config: JsonObject) {

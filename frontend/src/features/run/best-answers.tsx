@@ -1,17 +1,32 @@
 /** What a run answered, frozen as demonstrations: the best of each prompt, by score. */
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { freezeSnapshot } from "@/api/projects";
+import { answersCountQuery } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { CreateForm, NameField } from "@/components/form/create-form";
 import { Field } from "@/components/form/field";
 import { HeldOutField } from "@/components/form/held-out-field";
+import { useSettled } from "@/components/form/use-settled";
 import { Icon } from "@/components/icons";
 import { termNames } from "@/components/metrics/reward-terms";
+import { Failed } from "@/components/states";
 import { useGo } from "@/lib/address/use-go";
 
-/** A number that was typed; nothing means no limit. */
-const numberOf = (text: string) => (text.trim() === "" ? null : Number(text));
+import { keptText, numberOf, ruleOf } from "./kept-answers";
+
+/** How many answers the rule keeps; what it kept a moment ago stays until the next count is there. */
+function useKept(run: Run, rule: Parameters<typeof ruleOf>[0]) {
+  const text = ruleOf(rule);
+  const settled = useSettled(text);
+  const query = useQuery({
+    ...answersCountQuery(run.id, settled),
+    placeholderData: (previous) => previous,
+  });
+  const isCurrent = settled === text && !query.isPlaceholderData;
+  return { query, count: query.data, isCurrent };
+}
 
 export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => void }) {
   const go = useGo();
@@ -22,6 +37,13 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
   const [least, setLeast] = useState("");
   const [passed, setPassed] = useState(false);
   const [percent, setPercent] = useState("10");
+  const rule = {
+    best: numberOf(best),
+    min_score: numberOf(least),
+    passed,
+    term: term === "" ? null : term,
+  };
+  const { query, count, isCurrent } = useKept(run, rule);
   const freeze = () =>
     freezeSnapshot(run.project_id, {
       name: name.trim(),
@@ -29,15 +51,7 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
       heldout_fraction: Number(percent) / 100,
       seed: 0,
       aggregation: "none",
-      filter: {
-        answers: {
-          run_id: run.id,
-          best: numberOf(best),
-          min_score: numberOf(least),
-          passed,
-          term: term === "" ? null : term,
-        },
-      },
+      filter: { answers: { run_id: run.id, ...rule } },
     });
   return (
     <CreateForm
@@ -50,13 +64,15 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
           <Icon name="lock" /> Freeze
         </>
       }
-      isComplete={name.trim() !== ""}
+      isComplete={name.trim() !== "" && !(isCurrent && count?.answers === 0)}
       dialog={{ title: "Make demonstrations from the best answers", onClose }}
     >
       <p className="muted">
         The answers that are kept become a snapshot of demonstrations, which an SFT run trains on.
         Identical answers to a prompt are kept once.
       </p>
+      <p role="status">{keptText(query.error === null ? count : null, isCurrent)}</p>
+      <Failed query={query} what="The count of the answers" />
       <NameField value={name} onChange={setName} />
       <Field
         label="Best of each prompt"
@@ -111,14 +127,16 @@ export function BestAnswersDialog({ run, onClose }: { run: Run; onClose: () => v
         value={percent}
         onChange={setPercent}
       />
-      <label className="row small">
-        <input
-          type="checkbox"
-          checked={passed}
-          onChange={(event) => setPassed(event.target.checked)}
-        />{" "}
-        Only answers that passed
-      </label>
+      {(count?.is_judged !== false || passed) && (
+        <label className="row small">
+          <input
+            type="checkbox"
+            checked={passed}
+            onChange={(event) => setPassed(event.target.checked)}
+          />{" "}
+          Only answers that passed
+        </label>
+      )}
     </CreateForm>
   );
 }
