@@ -10,7 +10,7 @@ import type { Run, SeedGroups } from "@/api/types";
 import { unitOf } from "@/components/metrics/explained";
 import { useExplain } from "@/components/metrics/use-explain";
 import { Answer } from "@/components/seed-groups/answer";
-import { Empty, Loaded } from "@/components/states";
+import { Empty, Loaded, Skeleton } from "@/components/states";
 import { LARGE_REFETCH_MS } from "@/components/run-list/batches";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { SavedViews } from "@/components/views/saved-views";
@@ -37,6 +37,10 @@ export function ComparePage() {
   const runs = useQuery({
     ...runsByIdQuery(runIds),
     enabled,
+    placeholderData: (before) => {
+      const left = before?.filter(({ id }) => runIds.includes(id)) ?? [];
+      return left.length > 0 ? left : undefined;
+    },
     // For progress and the names of new metrics; when one begins or ends, they are asked for soon.
     refetchInterval: ({ state }) => state.data?.some(mayTell) === true && LARGE_REFETCH_MS,
   });
@@ -44,9 +48,9 @@ export function ComparePage() {
   const groups = useQuery({
     ...seedGroupsQuery(runIds, metric, evaluatedOn),
     enabled,
-    // Another set of the same runs leaves the page as it is until its answer is there.
+    // What decides, or one run more or less, leaves the answer until the next is there.
     placeholderData: (before, query) =>
-      String(query?.queryKey[1]) === runIds.join() ? before : undefined,
+      runIds.some((id) => query?.queryKey[1]?.includes(id) === true) ? before : undefined,
     refetchInterval: refetchMs,
   });
   return (
@@ -82,6 +86,7 @@ export function ComparePage() {
                   runs={found}
                   answer={answer}
                   isOfBefore={groups.isPlaceholderData}
+                  isOfOthers={!isOf(answer, runIds)}
                   refetchMs={refetchMs}
                 />
               )}
@@ -93,14 +98,23 @@ export function ComparePage() {
   );
 }
 
+/** Whether an answer is that of these runs, not of those before one was added or left out. */
+function isOf({ groups, n_evaluations: n }: SeedGroups, runIds: readonly string[]): boolean {
+  const grouped = groups.flatMap(({ runs }) => runs);
+  return grouped.length + n === runIds.length && grouped.every((id) => runIds.includes(id));
+}
+
 function Compared(props: {
   runs: readonly Run[];
   answer: SeedGroups;
-  /** Whether the answer is that of the set chosen before. */
+  /** Whether the answer is that of the set chosen before, or of other runs. */
   isOfBefore: boolean;
+  /** Then what would be drawn by its groups waits. */
+  isOfOthers: boolean;
   refetchMs: number | false;
 }) {
   const { runs, answer, refetchMs } = props;
+  const isOfOthers = props.isOfBefore && props.isOfOthers;
   const verdicts = useVerdicts(runs);
   // Without evaluations that measure the others.
   const inGroups = new Set(answer.groups.flatMap((group) => group.runs));
@@ -122,12 +136,18 @@ function Compared(props: {
       )}
       <ByPeople runs={asChosen} />
       <GroupTable answer={answer} unit={unit} runs={byId} verdicts={verdicts} />
-      <Results answer={answer} runs={byId} refetchMs={refetchMs} />
-      <RewardVsKlCard answer={answer} runs={byId} refetchMs={refetchMs} />
-      <Breakdown answer={answer} runs={byId} />
-      <CurveCards answer={answer} runs={byId} refetchMs={refetchMs} />
-      <SamePrompt answer={answer} runs={byId} />
-      <WhatDiffers answer={answer} />
+      {isOfOthers ? (
+        <Skeleton lines={8} label="Loading the comparison" />
+      ) : (
+        <>
+          <Results answer={answer} runs={byId} refetchMs={refetchMs} />
+          <RewardVsKlCard answer={answer} runs={byId} refetchMs={refetchMs} />
+          <Breakdown answer={answer} runs={byId} />
+          <CurveCards answer={answer} runs={byId} refetchMs={refetchMs} />
+          <SamePrompt answer={answer} runs={byId} />
+          <WhatDiffers answer={answer} />
+        </>
+      )}
     </>
   );
 }

@@ -7,7 +7,10 @@ import type { Run, RunVerdict, SeedGroup, SeedGroups } from "@/api/types";
 
 import { GroupTable } from "./group-table";
 
-vi.mock("./view", () => ({ useView: () => ({ hidden: new Set(), toggle: () => undefined }) }));
+vi.mock("./view", () => ({
+  useView: () => ({ hidden: new Set(), toggle: () => undefined, leaveOut: () => undefined }),
+}));
+vi.mock("./add-run", () => ({ AddRun: () => null }));
 
 const runOf = (id: string, state: Run["state"]) =>
   ({ id, name: `run ${id}`, project_id: "p", state }) as Run;

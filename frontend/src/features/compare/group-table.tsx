@@ -2,6 +2,8 @@
 import { Link } from "react-router";
 
 import type { Run, RunVerdict, SeedGroup, SeedGroups } from "@/api/types";
+import { keepFocus } from "@/components/focus/kept-focus";
+import { Icon } from "@/components/icons";
 import { Table, type Column } from "@/components/table";
 import { JudgedAlone, VerdictChange } from "@/components/verdict/judged-alone";
 import { VerdictPill } from "@/components/verdict/verdict-pill";
@@ -9,6 +11,7 @@ import { between, number, plural } from "@/lib/format";
 
 import { estimateText, FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { colourOf, isDashed, letterOf } from "@/components/seed-groups/group-names";
+import { AddRun } from "./add-run";
 import { useView } from "./view";
 
 interface Known {
@@ -18,7 +21,7 @@ interface Known {
 
 function SeedLine(props: Known & { runId: string; group: SeedGroup; hasSteps: boolean }) {
   const { runId, group, runs, verdicts, hasSteps } = props;
-  const { hidden, toggle } = useView();
+  const { hidden, toggle, leaveOut } = useView();
   const run = runs.get(runId);
   const verdict = verdicts.get(runId);
   const value = group.values.find((one) => one.run === runId);
@@ -43,6 +46,15 @@ function SeedLine(props: Known & { runId: string; group: SeedGroup; hasSteps: bo
           <VerdictChange verdict={verdict} />
         </>
       )}
+      <button
+        type="button"
+        className="btn ghost icon small"
+        title="Leave this run out of the comparison"
+        aria-label={`Leave out ${run.name}`}
+        onClick={() => leaveOut(runId)}
+      >
+        <Icon name="close" />
+      </button>
     </li>
   );
 }
@@ -85,7 +97,7 @@ export function GroupTable(props: Known & { answer: SeedGroups; unit: string }) 
   const inGroups = answer.groups.flatMap(({ runs }) => runs);
   const groups = answer.groups.map((group, place) => ({ group, place }));
   return (
-    <section className="card groups as-cards">
+    <section className="card groups as-cards" ref={keepFocus}>
       <Table columns={columns} items={groups}>
         {({ group, place }) => (
           <tr key={place}>
@@ -130,6 +142,7 @@ export function GroupTable(props: Known & { answer: SeedGroups; unit: string }) 
           </tr>
         )}
       </Table>
+      <AddRun />
       <JudgedAlone verdicts={inGroups.flatMap((id) => known.verdicts.get(id) ?? [])} />
     </section>
   );

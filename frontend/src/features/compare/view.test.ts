@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { figuresOf } from "./view";
+import { figuresOf, withoutRun, withRun } from "./view";
 
 const titles = (known: readonly string[]) => figuresOf(known).map((figure) => figure.title);
 
@@ -18,4 +18,12 @@ test("a figure draws the reward first, then what it costs", () => {
     "reward/mean",
     "length/mean",
   ]);
+});
+
+test("a run that is left out is neither hidden nor shown beside others any more", () => {
+  const now = new URLSearchParams("runs=a,b,c&hide=b&columns=a,b&by=loss");
+
+  expect(withoutRun(now, "b")).toEqual({ runs: ["a", "c"], hide: [], columns: ["a"] });
+  expect(withRun(now, "d")).toEqual({ runs: ["a", "b", "c", "d"] });
+  expect(withRun(now, "a")).toEqual({ runs: ["a", "b", "c"] });
 });

@@ -36,6 +36,19 @@ const textsOf = (changes: Changes) =>
     ]),
   );
 
+/** The address without a run: it is no longer hidden or shown beside others either. */
+export const withoutRun = (now: URLSearchParams, runId: string): Changes =>
+  Object.fromEntries(
+    ["runs", "hide", "columns"].map((name) => [
+      name,
+      listed(now.get(name)).filter((one) => one !== runId),
+    ]),
+  );
+
+export const withRun = (now: URLSearchParams, runId: string): Changes => ({
+  runs: [...new Set([...listed(now.get("runs")), runId])],
+});
+
 function stepOf(text: string | null): number | null {
   const step = Number(text ?? "-");
   return Number.isSafeInteger(step) && step >= 0 ? step : null;
@@ -79,6 +92,8 @@ export function useView() {
     base: search.get("diff"),
     set,
     zoomTo: (zoom: Zoom) => set({ zoom: zoomParam(zoom) }),
+    leaveOut: (runId: string) => set((now) => withoutRun(now, runId)),
+    add: (runId: string) => set((now) => withRun(now, runId)),
     toggle: (runId: string) => set((now) => ({ hide: toggled(listed(now.get("hide")), runId) })),
   };
 }
