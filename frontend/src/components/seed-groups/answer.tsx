@@ -1,6 +1,8 @@
 /** Is the best group better than the others, and how many seeds would tell? */
 import "./answer.css";
 
+import type { ReactNode } from "react";
+
 import type { GroupDifference, SeedGroup, SeedGroups } from "@/api/types";
 import { Sentence } from "@/components/text/sentence";
 import { lowerFirst, number, plural } from "@/lib/format";
@@ -104,6 +106,8 @@ export function Answer(props: {
   /** The set whose answer is awaited while that of another is shown; "": none of them. */
   awaited?: string | undefined;
   onSet: (set: string) => void;
+  /** More choices of what decides, as items of the list. */
+  children?: ReactNode;
 }) {
   const { answer, awaited, onSet } = props;
   const { differences, title } = answer;
@@ -155,6 +159,7 @@ export function Answer(props: {
         )}
         <OfWhat answer={answer} />
         <MeasureChoice answer={answer} awaited={awaited} onSet={onSet} />
+        {props.children}
         {[...leftOut(answer, ({ apart }) => apart)].map(([section, letters]) => (
           <li key={section}>
             <b>{letters.join(", ")}.</b> Not compared, because <code>{section}</code> differs and

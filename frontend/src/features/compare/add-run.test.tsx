@@ -44,7 +44,11 @@ async function open(path: string) {
 const buttons = () => [...ground.querySelectorAll("button")];
 const focus = () => act(() => ground.querySelector("input")?.focus());
 const press = (name: string) =>
-  act(() => buttons().find(({ textContent }) => textContent === name)?.click());
+  act(() =>
+    buttons()
+      .find(({ textContent }) => textContent === name)
+      ?.click(),
+  );
 
 beforeEach(() => {
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);

@@ -19,6 +19,7 @@ import { plural } from "@/lib/format";
 import { useProjectId } from "@/lib/address/use-project";
 
 import { Breakdown } from "./breakdown/breakdown";
+import { ByMetric } from "./by-metric";
 import { ByPeople } from "./by-people/by-people";
 import { canBeJudged } from "./by-people/words";
 import { CurveCards } from "./curves/curve-cards";
@@ -132,7 +133,9 @@ function Compared(props: {
           answer={answer}
           awaited={props.isOfBefore ? (evaluatedOn ?? "") : undefined}
           onSet={(name) => set({ set: name })}
-        />
+        >
+          <ByMetric answer={answer} runs={byId} />
+        </Answer>
       )}
       <ByPeople runs={asChosen} />
       <GroupTable answer={answer} unit={unit} runs={byId} verdicts={verdicts} />
