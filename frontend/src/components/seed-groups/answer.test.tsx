@@ -225,7 +225,7 @@ test("a group of enough seeds is not said to have too few", () => {
     ...{ more_seeds: null, sentence: "" },
   };
   const value = { run: "run_a", value: 1, step: 8, state: "succeeded" as const };
-  const groups = [3, 1, 2].map((n) => ({
+  const groups = [3, 1, 2, 0, 0, 1, 2, 2].map((n) => ({
     ...group(null),
     values: Array.from({ length: n }, () => value),
   }));
@@ -234,4 +234,10 @@ test("a group of enough seeds is not said to have too few", () => {
 
   expect(said([1, 2])).toContain("B and C have fewer than three seeds.");
   expect(said([1])).toContain("B has fewer than three seeds.");
+
+  const chance = "Fewer than three seeds cannot tell a difference from chance:";
+  expect(said([1, 2])).toContain(`A and B, C. ${chance} B needs 2 more seeds, C 1.`);
+  expect(said([2])).toContain(`A and C. ${chance} C needs 1 more seed.`);
+  const many = said([1, 2, 3, 4, 5, 6, 7]);
+  expect(many).toContain(`${chance} 7 groups need 13 more seeds in all.`);
 });

@@ -58,6 +58,26 @@ function undecided(better: number, { differences, groups }: SeedGroups): string 
     : `${which} have fewer than three seeds`;
 }
 
+/** "A needs 2 more seeds, B 1": until differences of these groups have intervals. */
+function seedsNeeded({ groups }: SeedGroups, unknown: readonly GroupDifference[]): string {
+  const places = [...new Set(unknown.flatMap(({ better, worse }) => [better, worse]))].sort(
+    (a, b) => a - b,
+  );
+  const needs = places.flatMap((place) => {
+    const n = FEWEST_FOR_MEAN - (groups[place]?.values.length ?? 0);
+    return n > 0 ? [[letterOf(place), n] as const] : [];
+  });
+  const [first, ...others] = needs;
+  if (first === undefined) return "";
+  if (needs.length > MOST_LETTERS) {
+    const all = needs.reduce((sum, [, count]) => sum + count, 0);
+    return `${number(needs.length)} groups need ${plural(all, "more seed")} in all`;
+  }
+  const [letter, n] = first;
+  const more = others.map(([one, count]) => `${one} ${number(count)}`);
+  return [`${letter} needs ${plural(n, "more seed")}`, ...more].join(", ");
+}
+
 const listOf = new Intl.ListFormat("en", { type: "conjunction" });
 
 /** As many letters as the eye takes in at once. */
@@ -137,7 +157,8 @@ export function Answer(props: {
             <b>
               {letterOf(unknown[0]?.better ?? 0)} and {lettersOf(unknown)}.
             </b>{" "}
-            Fewer than three seeds cannot tell a difference from chance.
+            Fewer than three seeds cannot tell a difference from chance:{" "}
+            {seedsNeeded(answer, unknown)}.
           </li>
         )}
         {answer.doubt !== "" && differences.length > 0 && (
