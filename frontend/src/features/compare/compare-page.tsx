@@ -15,7 +15,6 @@ import { LARGE_REFETCH_MS } from "@/components/run-list/batches";
 import { useVerdicts } from "@/components/run-list/use-verdicts";
 import { SavedViews } from "@/components/views/saved-views";
 import { PageTitle } from "@/components/page-title";
-import { plural } from "@/lib/format";
 import { useProjectId } from "@/lib/address/use-project";
 
 import { Breakdown } from "./breakdown/breakdown";
@@ -29,11 +28,11 @@ import { GroupTable } from "./group-table";
 import { Results } from "./results";
 import { SamePrompt } from "./same-prompt/same-prompt";
 import { mayTell, useRefreshed } from "./use-refreshed";
-import { useView } from "./view";
+import { countText, useView } from "./view";
 
 export function ComparePage() {
   const projectId = useProjectId();
-  const { runIds, metric, evaluatedOn, saved } = useView();
+  const { runIds, runCount, metric, evaluatedOn, saved } = useView();
   const enabled = runIds.length > 0;
   const runs = useQuery({
     ...runsByIdQuery(runIds),
@@ -60,7 +59,7 @@ export function ComparePage() {
         <div>
           <PageTitle>Compare</PageTitle>
           <h1>Compare</h1>
-          <p>{runIds.length > 0 ? plural(runIds.length, "run") : "No runs are chosen."}</p>
+          <p>{countText(runCount)}</p>
         </div>
         <span className="grow" />
         <SavedViews page="compare" />

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { figuresOf, withoutRun, withRun } from "./view";
+import { countText, figuresOf, withoutRun, withRun } from "./view";
 
 const titles = (known: readonly string[]) => figuresOf(known).map((figure) => figure.title);
 
@@ -26,4 +26,10 @@ test("a run that is left out is neither hidden nor shown beside others any more"
   expect(withoutRun(now, "b")).toEqual({ runs: ["a", "c"], hide: [], columns: ["a"] });
   expect(withRun(now, "d")).toEqual({ runs: ["a", "b", "c", "d"] });
   expect(withRun(now, "a")).toEqual({ runs: ["a", "b", "c"] });
+});
+
+test("runs of the address that are not compared are counted", () => {
+  expect(countText(0)).toBe("No runs are chosen.");
+  expect(countText(100)).toBe("100 runs");
+  expect(countText(140)).toBe("The first 100 of 140 runs: more cannot be compared at once.");
 });

@@ -3,6 +3,7 @@ import type { Axis, Zoom } from "@/charts/live-curves";
 import { axisOf, zoomOf, zoomParam } from "@/components/chart/window";
 import { useViewSearch } from "@/components/views/view-search";
 import { withValues } from "@/lib/address/use-address";
+import { number, plural } from "@/lib/format";
 
 /** Of one request of the API. */
 export const MOST_RUNS = 100;
@@ -49,6 +50,13 @@ export const withRun = (now: URLSearchParams, runId: string): Changes => ({
   runs: [...new Set([...listed(now.get("runs")), runId])],
 });
 
+/** How many runs are compared; of more in the address, which. */
+export function countText(n: number): string {
+  if (n === 0) return "No runs are chosen.";
+  if (n <= MOST_RUNS) return plural(n, "run");
+  return `The first ${number(MOST_RUNS)} of ${number(n)} runs: more cannot be compared at once.`;
+}
+
 function stepOf(text: string | null): number | null {
   const step = Number(text ?? "-");
   return Number.isSafeInteger(step) && step >= 0 ? step : null;
@@ -66,6 +74,8 @@ export function useView() {
     /** The saved view that the address names; null without one. */
     saved,
     runIds: listed(search.get("runs")).slice(0, MOST_RUNS),
+    /** How many the address names. */
+    runCount: listed(search.get("runs")).length,
     metric: search.get("by"),
     /** The set whose evaluations decide; null: the first that could. */
     evaluatedOn: search.get("set"),

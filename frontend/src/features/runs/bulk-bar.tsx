@@ -216,6 +216,9 @@ function Actions(props: {
           Compare {plural(runs.length, "run")}
         </Link>
       )}
+      {runs.length > MOST_COMPARED && (
+        <span className="small muted">Choose at most {MOST_COMPARED} to compare them.</span>
+      )}
       {!props.mayChange ? null : ids.length > MOST_CHANGED ? (
         <span className="small muted">Choose at most {MOST_CHANGED} to change them.</span>
       ) : (
