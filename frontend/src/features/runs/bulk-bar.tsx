@@ -4,6 +4,7 @@ import { useState } from "react";
 import { Link } from "react-router";
 
 import { Problem } from "@/api/client";
+import { createExperiment } from "@/api/experiments";
 import { applyVerb, changeRuns } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { PendingButton } from "@/components/form/pending-button";
@@ -71,14 +72,24 @@ async function cancelAll(runs: readonly Run[]): Promise<void> {
 }
 
 /** `onDone`: a dialog that was opened while an earlier change was on its way stays open. */
-function useBulkChange(onDone: (by: Opened | null) => void) {
+function useBulkChange(projectId: string, onDone: (by: Opened | null) => void) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: ({ runIds, change }: Asked) => changeRuns({ run_ids: [...runIds], ...change }),
+    mutationFn: async ({ runIds, change }: Asked) => {
+      const { newExperiment: wanted, ...rest } = change;
+      const made =
+        wanted === undefined
+          ? null
+          : await createExperiment({ project_id: projectId, name: wanted.name }, wanted.key);
+      const put = made === null ? {} : { experiment_id: made.id };
+      return changeRuns({ run_ids: [...runIds], ...rest, ...put });
+    },
     onSuccess: async (_, { by }) => {
       onDone(by);
       await Promise.all(
-        ["runs", "run-keys"].map((key) => client.invalidateQueries({ queryKey: [key] })),
+        ["runs", "run-keys", "experiments"].map((key) =>
+          client.invalidateQueries({ queryKey: [key] }),
+        ),
       );
     },
   });
@@ -97,7 +108,7 @@ export function BulkBar(props: {
   const { projectId, runs } = props;
   const client = useQueryClient();
   const [opened, setOpened] = useState<Opened | null>(null);
-  const change = useBulkChange((by) => setOpened((now) => (now === by ? null : now)));
+  const change = useBulkChange(projectId, (by) => setOpened((now) => (now === by ? null : now)));
   const cancel = useMutation({
     mutationFn: cancelAll,
     onSettled: () => client.invalidateQueries({ queryKey: ["runs"] }),

@@ -11,8 +11,12 @@ import { PendingButton } from "@/components/form/pending-button";
 import { Missing } from "@/components/states";
 import { PlainText } from "@/components/text/plain-text";
 import { plural } from "@/lib/format";
+import { randomId } from "@/lib/random-id";
 
-export type Change = Partial<Omit<RunsChange, "run_ids">>;
+export type Change = Partial<Omit<RunsChange, "run_ids">> & {
+  /** An experiment that is made first; with the key, trying again makes no second one. */
+  readonly newExperiment?: { readonly name: string; readonly key: string };
+};
 
 interface ChangeDialogProps {
   readonly projectId: string;
@@ -123,13 +127,31 @@ export function TagDialog(props: ChangeDialogProps) {
   );
 }
 
-/** No id looks like this. */
+/** No id looks like these. */
 const NO_EXPERIMENT = "none";
+const NEW_EXPERIMENT = "new";
+
+const VERBS: Readonly<Record<string, string>> = {
+  [NO_EXPERIMENT]: "Remove from their experiments",
+  [NEW_EXPERIMENT]: "Create it and move the runs",
+};
 
 /** Nothing is chosen at first: Enter must not take runs out of their experiments. */
 export function ExperimentDialog(props: ChangeDialogProps) {
   const experiments = useQuery(experimentsQuery(props.projectId));
   const [chosen, setChosen] = useState("");
+  // Another name is another experiment.
+  const [named, setNamed] = useState({ name: "", key: "" });
+  const name = named.name.trim();
+  const isNew = chosen === NEW_EXPERIMENT;
+  const isComplete = isNew ? name !== "" : chosen !== "";
+  const change = (): Change => {
+    if (isNew) return { newExperiment: { name, key: named.key } };
+    return { experiment_id: chosen === NO_EXPERIMENT ? null : chosen };
+  };
+  const send = () => {
+    if (isComplete && !props.isPending) props.onChange(change());
+  };
   return (
     <Dialog
       title={`Put ${plural(props.runs.length, "run")} into an experiment`}
@@ -137,12 +159,10 @@ export function ExperimentDialog(props: ChangeDialogProps) {
       footer={
         <PendingButton
           className="btn primary"
-          isPending={props.isPending || chosen === ""}
-          onPress={() =>
-            props.onChange({ experiment_id: chosen === NO_EXPERIMENT ? null : chosen })
-          }
+          isPending={props.isPending || !isComplete}
+          onPress={send}
         >
-          {chosen === NO_EXPERIMENT ? "Remove from their experiments" : "Move to this experiment"}
+          {VERBS[chosen] ?? "Move to this experiment"}
         </PendingButton>
       }
     >
@@ -156,12 +176,30 @@ export function ExperimentDialog(props: ChangeDialogProps) {
           Choose…
         </option>
         <option value={NO_EXPERIMENT}>No experiment</option>
+        <option value={NEW_EXPERIMENT}>New experiment…</option>
         {experiments.data?.items.map(({ id, name }) => (
           <option key={id} value={id}>
             {name}
           </option>
         ))}
       </select>
+      {isNew && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            send();
+          }}
+        >
+          <input
+            className="input"
+            aria-label="Name of the new experiment"
+            placeholder="Name of the new experiment"
+            maxLength={200}
+            value={named.name}
+            onChange={({ target }) => setNamed({ name: target.value, key: randomId() })}
+          />
+        </form>
+      )}
       <Missing query={experiments} what="The experiments" />
       {props.refused}
     </Dialog>
