@@ -25,6 +25,7 @@ import { ContinueLink } from "@/features/run/continue-link";
 import { canBeCancelled, mayMoveOn, cancelPrompt, timeWords } from "@/features/run/run-status";
 import { number, plural, shortId, words } from "@/lib/format";
 
+import { CompareLinks } from "./compare-links";
 import { ExperimentLink } from "./experiment-link";
 import { FailurePanel } from "./failure-panel";
 import { MeasuredModels } from "./measured-models";
@@ -248,6 +249,7 @@ export function RunHeader({ run, status }: { run: Run; status: StreamStatus }) {
             )}
             <MeasuredModels run={run} />
             <ExperimentLink run={run} />
+            <CompareLinks run={run} />
             {run.tags.map((tag) => (
               <span className="tag" key={tag}>
                 <PlainText text={tag} />
