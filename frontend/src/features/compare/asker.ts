@@ -13,6 +13,7 @@ import { whenBack } from "@/lib/when-back";
 const SOON_MS = 250;
 const NEVER = -Infinity;
 
+export const ATTACHED = /^(?:gold|outside)\//;
 const EVALUATED = /^(?:eval|gold|outside)\//;
 
 /** When runs told last what changes answers, since these were asked for; in milliseconds. */
@@ -21,13 +22,18 @@ interface Told {
   readonly names: ReadonlyMap<string, number>;
   /** That all may differ. */
   readonly all: number;
+  /** That samples were logged. */
+  readonly samples: number;
   /** That what is not a curve may differ. */
   readonly answers: number;
   /** That from here on it is told everything: what was asked for before may differ. */
   readonly joined: number;
 }
 
-const NOTHING: Told = { names: new Map(), all: NEVER, answers: NEVER, joined: NEVER };
+const NOTHING: Told = {
+  ...{ names: new Map(), all: NEVER, samples: NEVER },
+  ...{ answers: NEVER, joined: NEVER },
+};
 
 type Question = Pick<Query, "queryKey" | "state">;
 
@@ -40,6 +46,9 @@ function toldOf({ queryKey, state }: Question, told: Told): number {
     const names = String((what as { names?: string }).names).split(",");
     return last((one) => names.includes(one));
   }
+  if (kind === "shared-prompts") return Math.max(told.all, told.samples);
+  // Those of runs at work are asked for again and again anyway.
+  if (kind === "verdicts") return last((one) => ATTACHED.test(one));
   if (what === "curves") return last((one) => one === name);
   // Which metric decides may change with each evaluation.
   const decides = (state.data as SeedGroups | undefined)?.metric ?? "";
@@ -73,9 +82,16 @@ export function askerOf(client: QueryClient, runIds: readonly string[]) {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let runsTimer: ReturnType<typeof setTimeout> | undefined;
 
+  /** Of all runs; of prompts and verdicts, of some of them. */
+  const isOfThese = ([kind, of]: Query["queryKey"]) => {
+    if (kind === "metrics" || kind === "seed-groups") return String(of) === asked;
+    if (kind !== "shared-prompts" && kind !== "verdicts") return false;
+    return String(of)
+      .split(",")
+      .every((id) => runIds.includes(id));
+  };
   const isAnother = (query: Query, told: Told) => {
-    const [kind, of] = query.queryKey;
-    if ((kind !== "metrics" && kind !== "seed-groups") || String(of) !== asked) return false;
+    if (!isOfThese(query.queryKey)) return false;
     const at = begun.of(query);
     return at <= toldOf(query, told) || at < told.joined;
   };
@@ -117,6 +133,7 @@ export function askerOf(client: QueryClient, runIds: readonly string[]) {
     /** Runs that are followed without a gap, as far as is known. */
     joined: new Set<string>(),
     all: () => hear({ all: Date.now() }),
+    samples: () => hear({ samples: Date.now() }),
     answers: () => hear({ answers: Date.now() }),
     answeredBefore: () => hear({ joined: Date.now() }),
     metrics: (names: readonly string[]) => {

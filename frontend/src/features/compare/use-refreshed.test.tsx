@@ -4,9 +4,10 @@ import { act } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
-import { metricsQuery, runsByIdQuery } from "@/api/runs";
+import { metricsQuery, runsByIdQuery, verdictsQuery } from "@/api/runs";
 import { groupCurvesQuery, seedGroupsQuery } from "@/api/seed-groups";
 import { meQuery } from "@/api/session";
+import { promptSamplesQuery, sharedPromptsQuery } from "@/api/shared-prompts";
 import type { Follower, LiveEvent } from "@/api/stream/messages";
 import type { Run, User } from "@/api/types";
 
@@ -29,6 +30,9 @@ const QUESTIONS = {
   reward: metricsQuery(RUNS, { names: "eval/reward,eval/reward_low" }),
   means: groupCurvesQuery(RUNS, "loss", {}),
   answer: seedGroupsQuery(RUNS, null),
+  prompts: sharedPromptsQuery(RUNS),
+  responses: promptSamplesQuery(["b"], "prompt", null),
+  verdicts: verdictsQuery(["a"]),
   others: metricsQuery(["c"], { names: "loss" }),
 };
 
@@ -102,7 +106,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const ALL = ["answer", "loss", "means", "reward"];
+const ALL = ["answer", "loss", "means", "prompts", "responses", "reward", "verdicts"];
 const look = (isHidden: boolean) => {
   vi.spyOn(document, "hidden", "get").mockReturnValue(isHidden);
   vi.spyOn(document, "visibilityState", "get").mockReturnValue(isHidden ? "hidden" : "visible");
@@ -153,7 +157,7 @@ it("asks for nothing while nobody looks, and for what was told since when somebo
   expect(since()).toEqual([]);
   look(false);
   await wait(0.3);
-  expect(since()).toEqual([...ALL, "runs"]);
+  expect(since()).toEqual([...ALL, "runs"].sort());
   await wait(60);
   expect(since()).toEqual([]);
 });
@@ -191,7 +195,7 @@ it("asks once for each when two runs end within a second", async () => {
   await wait(0.1);
   expect(since()).toEqual([]);
   await wait(0.2);
-  expect(since()).toEqual([...ALL, "runs"]);
+  expect(since()).toEqual([...ALL, "runs"].sort());
   await show(run("a", "succeeded"), run("b", "succeeded"));
   await wait(60);
   expect([since(), interval()]).toEqual([[], "false"]);
@@ -200,7 +204,7 @@ it("asks once for each when two runs end within a second", async () => {
   await wait(0.3);
   tell("b", "state");
   await wait(0.3);
-  expect(since()).toEqual([...ALL, "runs", "runs"]);
+  expect(since()).toEqual([...ALL, "runs", "runs"].sort());
   await wait(10);
   // The second run's end is in none of these answers.
   expect(since()).toEqual(ALL);
@@ -212,7 +216,23 @@ it("asks for what is attached to runs that are over", async () => {
   since();
   measure("b", "gold/reward");
   await wait(0.3);
-  expect(since()).toEqual(["answer", "runs"]);
+  expect(since()).toEqual(["answer", "runs", "verdicts"]);
+  measure("b", "eval/reward");
+  await wait(10);
+  expect(since()).not.toContain("verdicts");
+});
+
+it("asks for the responses to a prompt when samples were logged", async () => {
+  await show(run("a", "running"), run("b", "succeeded"));
+  await wait(90);
+  since();
+  tell("a", "sample", { step: 8, count: 4 });
+  await wait(9);
+  tell("a", "sample", { step: 9, count: 4 });
+  await wait(10);
+  expect(since()).toEqual(["prompts", "prompts", "responses", "responses"]);
+  await wait(30);
+  expect(since()).toEqual([]);
 });
 
 it("asks every ten seconds while there is no stream of a run at work", async () => {

@@ -15,7 +15,7 @@ import type { LiveEvent, StreamStatus } from "@/api/stream/messages";
 import type { Run } from "@/api/types";
 import { EVALUATIONS_REFETCH_MS, isLive } from "@/components/run-list/batches";
 
-import { askerOf, type Asker } from "./asker";
+import { askerOf, ATTACHED, type Asker } from "./asker";
 
 /** Of one stream; those that may tell come first. */
 const MOST_FOLLOWED = 100;
@@ -26,8 +26,6 @@ export const mayTell = (run: Run) => isLive(run) || run.state === "queued";
 
 const BREAKS: ReadonlySet<string> = new Set(["rewind", "reset"]);
 const CUT: ReadonlySet<StreamStatus> = new Set(["waiting", "signed-out", "gone"]);
-const ATTACHED = /^(?:gold|outside)\//;
-
 function namesOf({ type, data }: LiveEvent): readonly string[] {
   if (type !== "metric") return [];
   const points = (data["points"] ?? []) as readonly { readonly values: object }[];
@@ -39,6 +37,7 @@ function hear(ask: Asker, event: LiveEvent): void {
   // A run that begins or ends changes the answer and its last values, and an attached one its names.
   if (event.type === "state" || names.some((name) => ATTACHED.test(name))) ask.runs();
   if (event.type === "state" || BREAKS.has(event.type)) ask.all();
+  else if (event.type === "sample") ask.samples();
   else ask.metrics(names);
 }
 

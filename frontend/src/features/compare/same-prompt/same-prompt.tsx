@@ -3,7 +3,7 @@
  * to the chosen one.
  */
 import { useQuery } from "@tanstack/react-query";
-import { useId } from "react";
+import { useId, useState } from "react";
 
 import { promptSamplesQuery, sharedPromptsQuery } from "@/api/shared-prompts";
 import type { PromptSamples, Run, SeedGroups, SharedPrompt } from "@/api/types";
@@ -193,33 +193,39 @@ function Columns({ answer, runs, prompt }: Shared & { prompt: string }) {
 }
 
 export function SamePrompt(props: Shared) {
-  const { runIds, prompt } = useView();
+  const { runIds } = useView();
   const query = useQuery(sharedPromptsQuery(runIds));
   return (
     <section className="card same-prompt" id={SAME_PROMPT_ID} aria-label="The same prompt">
       <h2 className="card-title">The same prompt</h2>
       <Loaded query={query} lines={6}>
-        {({ items }) => {
-          const chosen = items.find((one) => one.prompt_id === prompt) ?? items[0];
-          if (chosen === undefined)
-            return (
-              <Empty icon="note" title="No prompt has logged samples">
-                Runs that sample log some of their responses with the id of the prompt. The section{" "}
-                <code>log</code> of the config sets how many.
-              </Empty>
-            );
-          // An address may name a prompt beyond those that are listed.
-          const id = prompt ?? chosen.prompt_id;
-          return (
-            <>
-              <div className="row padded">
-                <PromptChooser prompts={items} prompt={id} />
-              </div>
-              <Columns {...props} prompt={id} />
-            </>
-          );
-        }}
+        {({ items }) =>
+          items[0] === undefined ? (
+            <Empty icon="note" title="No prompt has logged samples">
+              Runs that sample log some of their responses with the id of the prompt. The section{" "}
+              <code>log</code> of the config sets how many.
+            </Empty>
+          ) : (
+            <OnePrompt key={runIds.join()} {...props} prompts={items} newest={items[0].prompt_id} />
+          )
+        }
       </Loaded>
     </section>
+  );
+}
+
+function OnePrompt(props: Shared & { prompts: readonly SharedPrompt[]; newest: string }) {
+  const { prompts, newest, ...shared } = props;
+  // Samples that come put other prompts first: what somebody reads stays.
+  const [first] = useState(newest);
+  // An address may name a prompt beyond those that are listed.
+  const id = useView().prompt ?? first;
+  return (
+    <>
+      <div className="row padded">
+        <PromptChooser prompts={prompts} prompt={id} />
+      </div>
+      <Columns {...shared} prompt={id} />
+    </>
   );
 }
