@@ -1,5 +1,8 @@
 /** Smoothing of a curve; drawn over the raw line, never instead of it. */
 
+/** Of charts before anybody has chosen. */
+export const USUAL_SMOOTHING = 0.6;
+
 export type Column = readonly (number | null)[];
 
 /**

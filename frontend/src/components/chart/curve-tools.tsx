@@ -1,6 +1,7 @@
 /** Choices above the charts of a page: their horizontal axis, charts or tables, and the zoom. */
 import { zoomText } from "@/components/chart/window";
 import type { Axis, Zoom } from "@/charts/live-curves";
+import { USUAL_SMOOTHING } from "@/charts/smoothing";
 import { Icon } from "@/components/icons";
 import { Segmented } from "@/components/segmented";
 
@@ -27,6 +28,43 @@ export function AxisChoice(props: {
       value={props.axis}
       options={props.axes.map((axis) => [axis, SHORT[axis]] as const)}
       onChange={(axis) => props.set({ x: axis === first ? null : axis, zoom: null })}
+    />
+  );
+}
+
+const SMOOTHING = [
+  ["0", "Raw"],
+  ["0.6", "Smooth 0.6"],
+  ["0.9", "0.9"],
+] as const;
+
+export function SmoothingChoice({
+  smoothing,
+  set,
+}: {
+  readonly smoothing: number;
+  readonly set: Set;
+}) {
+  return (
+    <Segmented
+      label="Smoothing"
+      value={String(smoothing)}
+      options={SMOOTHING}
+      onChange={(value) => set({ smooth: Number(value) === USUAL_SMOOTHING ? null : value })}
+    />
+  );
+}
+
+export function ScaleChoice({ isLog, set }: { readonly isLog: boolean; readonly set: Set }) {
+  return (
+    <Segmented
+      label="Vertical scale"
+      value={isLog ? "log" : "linear"}
+      options={[
+        ["linear", "Linear"],
+        ["log", "Log"],
+      ]}
+      onChange={(value) => set({ scale: value === "log" ? "log" : null })}
     />
   );
 }

@@ -7,3 +7,14 @@ export const NanPill = ({ n }: { n: number }) =>
       {number(n)} NaN
     </span>
   );
+
+/** The same of a logarithmic scale. */
+export const HiddenPill = ({ n }: { n: number }) =>
+  n > 0 && (
+    <span
+      className="pill warn"
+      title="Points or buckets with a value or an end of an interval of 0 or less, which a logarithmic scale cannot draw"
+    >
+      {number(n)} at ≤ 0
+    </span>
+  );

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { countText, figuresOf, withoutRun, withRun } from "./view";
+import { countText, figuresOf, smoothingOf, withoutRun, withRun } from "./view";
 
 const titles = (known: readonly string[]) => figuresOf(known).map((figure) => figure.title);
 
@@ -32,4 +32,10 @@ test("runs of the address that are not compared are counted", () => {
   expect(countText(0)).toBe("No runs are chosen.");
   expect(countText(100)).toBe("100 runs");
   expect(countText(140)).toBe("The first 100 of 140 runs: more cannot be compared at once.");
+});
+
+test("curves are smoothed as on the page of a run, and as the address says", () => {
+  expect([null, "0", "0.9", "1", "-1", "much"].map(smoothingOf)).toEqual([
+    0.6, 0, 0.9, 0.6, 0.6, 0.6,
+  ]);
 });

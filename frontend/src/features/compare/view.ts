@@ -1,5 +1,6 @@
 /** What a comparison shows, in its address: runs, metrics, what is hidden, prompt and step. */
 import type { Axis, Zoom } from "@/charts/live-curves";
+import { USUAL_SMOOTHING } from "@/charts/smoothing";
 import { axisOf, zoomOf, zoomParam } from "@/components/chart/window";
 import { useViewSearch } from "@/components/views/view-search";
 import { withValues } from "@/lib/address/use-address";
@@ -50,6 +51,12 @@ export const withRun = (now: URLSearchParams, runId: string): Changes => ({
   runs: [...new Set([...listed(now.get("runs")), runId])],
 });
 
+/** As on the page of a run. */
+export function smoothingOf(text: string | null): number {
+  const factor = Number(text ?? "-");
+  return factor >= 0 && factor < 1 ? factor : USUAL_SMOOTHING;
+}
+
 /** How many runs are compared; of more in the address, which. */
 export function countText(n: number): string {
   if (n === 0) return "No runs are chosen.";
@@ -94,9 +101,11 @@ export function useView() {
     prompt: search.get("prompt"),
     upTo: stepOf(search.get("at")),
     columns: listed(search.get("columns")),
-    /** Of all curves: the horizontal axis, the part of it that is shown, charts or tables. */
+    /** Of all curves: the horizontal axis, the part of it that is shown; smoothing, scale, charts or tables. */
     axis: axisOf(search.get("x"), AXES),
     zoom: zoomOf(search.get("zoom")),
+    smoothing: smoothingOf(search.get("smooth")),
+    isLog: search.get("scale") === "log",
     isTable: search.get("form") === "table",
     /** The letter of the group that the responses of the others are compared with. */
     base: search.get("diff"),

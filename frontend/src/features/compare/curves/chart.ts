@@ -4,7 +4,7 @@ import type { Run, SeedGroups } from "@/api/types";
 import type { Axis, Zoom } from "@/charts/live-curves";
 import type { Explained } from "@/components/metrics/explained";
 
-import type { RunCurve } from "./columns";
+import type { Look, RunCurve } from "./columns";
 
 export interface Chart {
   readonly explained: Explained;
@@ -12,6 +12,7 @@ export interface Chart {
   readonly runs: ReadonlyMap<string, Run>;
   readonly axis: Axis;
   readonly zoom: Zoom;
+  readonly look: Look;
   readonly groups: readonly GroupCurve[];
   /** The runs that are not hidden. */
   readonly shown: readonly RunCurve[];

@@ -7,7 +7,7 @@ import { explainer } from "@/components/metrics/explained";
 import { bucketsAt, curveAt } from "@testing/curves";
 
 import { drawn, type RunCurve } from "./columns";
-import { legendOf, nNanIn, readingAt, shownAs } from "./reading";
+import { legendOf, nNanIn, nNotPositiveIn, readingAt, shownAs } from "./reading";
 import { firstNames } from "../view";
 
 const metric: Metric = {
@@ -131,6 +131,48 @@ describe("a run is drawn as on its own page", () => {
     const runs = [ofRun("a", 0, broken), ofRun("b", 1, broken)];
     expect(together([mean], runs).marks).toEqual([2, 3]);
     expect(nNanIn([mean], runs)).toBe(5);
+  });
+});
+
+describe("smoothing and the logarithmic scale", () => {
+  const smoothed = { smoothing: 0.5, isLog: false };
+  it("draw the course of a run over what was measured, but not of one beside a mean", () => {
+    const run = ofRun("a", 0, curveAt([0, 1, 2], [0, 3, 0]));
+    const { data, lines } = drawn([], [run], colour, "step", smoothed);
+    expect(lines.map(({ label }) => label)).toEqual(["a", "smoothed"]);
+    expect([data[1], data[2]]).toEqual([
+      [0, 3, 0],
+      [0, 2, expect.closeTo(0.857, 3)],
+    ]);
+    expect(lines[0]?.alpha).toBeLessThan(lines[1]?.alpha ?? 1);
+    const thin = drawn([group(0, [0, 1, 2], [1, 1, 1])], [run], colour, "step", smoothed);
+    expect(thin.lines.map(({ label }) => label)).not.toContain("smoothed");
+  });
+  it("draw the course of a mean over the mean, within the interval as measured", () => {
+    const part = { ...group(0, [0, 1, 2], [0, 3, 0]), n: [3, 3, 2] };
+    const { data, lines, bands } = drawn([part], [], colour, "step", smoothed);
+    expect(data.slice(1, 5)).toEqual([
+      [0, 3, null],
+      [null, null, 0],
+      [0, 2, null],
+      [null, null, expect.closeTo(0.857, 3)],
+    ]);
+    expect(lines.slice(2, 4).map(({ isDashed = false }) => isDashed)).toEqual([false, true]);
+    const [high, low] = bands[0] ?? [0, 0];
+    expect([data[high], data[low]]).toEqual([
+      [1, 4, 1],
+      [-1, 2, -1],
+    ]);
+  });
+  it("leave out what is 0 or less on the logarithmic scale, and count it", () => {
+    const run = ofRun("b", 1, curveAt([0, 1], [0, 3]));
+    const mean = group(0, [0, 1, 2], [0, 3, 1]);
+    const { data, bands } = drawn([mean], [run], colour, "step", { smoothing: 0, isLog: true });
+    expect(data[1]?.slice(0, 2)).toEqual([null, 3]);
+    expect(data[2]).toEqual([null, 3, 1]);
+    const [, low = 0] = bands[0] ?? [];
+    expect(data[low]).toEqual([null, 2, null]);
+    expect(nNotPositiveIn([mean], [run])).toBe(3);
   });
 });
 

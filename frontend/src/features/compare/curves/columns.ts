@@ -4,6 +4,7 @@ import type uPlot from "uplot";
 import type { GroupCurve } from "@/api/seed-groups";
 import type { Axis } from "@/charts/live-curves";
 import type { Edges, Line } from "@/charts/plot";
+import { smooth } from "@/charts/smoothing";
 import { areSparse, plotted, type Drawn } from "@/components/chart/columns";
 import { FEWEST_FOR_MEAN } from "@/components/seed-groups/estimate";
 import { isDashed } from "@/components/seed-groups/group-names";
@@ -28,7 +29,16 @@ export interface RunCurve extends Drawn {
 }
 
 type Column = readonly (number | null)[];
-const AS_MEASURED = { smoothing: 0, isLog: false } as const;
+
+/** How all curves of a chart are drawn. */
+export interface Look {
+  readonly smoothing: number;
+  readonly isLog: boolean;
+}
+
+const AS_MEASURED: Look = { smoothing: 0, isLog: false };
+/** Below its smoothed course. */
+const PALE = { alpha: 0.28 } as const;
 /** Of a run beside the mean of its group. */
 const THIN = { width: 1, alpha: 0.35 } as const;
 
@@ -63,33 +73,48 @@ class Columns {
 /**
  * Bands and means of all groups, dashed and apart where some seeds have no value: a mean of those
  * that are left may jump. Of the runs those that are not hidden: thin beside a mean, and all that a
- * group of fewer than three seeds has. Each is drawn as on the page of the run, never smoothed.
+ * group of fewer than three seeds has, drawn as on the page of the run. What is smoothed is drawn
+ * over what was measured; a thin line and the interval of a mean stay as measured.
  */
 export function drawn(
   groups: readonly GroupCurve[],
   runs: readonly RunCurve[],
   colourOf: (group: number) => string,
   axis: Axis,
+  look: Look = AS_MEASURED,
 ): Together {
   const columns = new Columns();
   const means = groups.filter(hasMean);
   const withMean = new Set(means.map(({ group }) => group));
   const isEvaluation = runs.some(({ explained }) => explained.isEvaluation);
-  for (const one of runs) addRun(columns, one, colourOf(one.group), withMean.has(one.group));
+  for (const one of runs) addRun(columns, one, colourOf(one.group), withMean.has(one.group), look);
   for (const one of means)
     // By tokens or time a mean has values between evaluations, where nothing was measured.
-    addMean(columns, one, colourOf(one.group), isEvaluation && axis === "step");
+    addMean(columns, one, colourOf(one.group), isEvaluation && axis === "step", look);
   return columns.together();
 }
 
-function addRun(columns: Columns, one: RunCurve, colour: string, isThin: boolean): void {
+function addRun(
+  columns: Columns,
+  one: RunCurve,
+  colour: string,
+  isThin: boolean,
+  look: Look,
+): void {
   // The interval of a group says more than those of its runs, which would cover it.
-  const plot = plotted(isThin ? { ...one, low: null, high: null } : one, AS_MEASURED, colour);
+  const [shown, smoothing] = isThin
+    ? [{ ...one, low: null, high: null }, 0]
+    : [one, look.smoothing];
+  const plot = plotted(shown, { ...look, smoothing }, colour);
   const [x, ...ys] = plot.data;
   const places = plot.lines.map((line, i) => {
     if (line.isHidden === true) return 0;
     const own =
-      line.label === "value" ? { label: one.run, ...(isThin ? {} : styleOf(one.group)) } : {};
+      line.label === "value"
+        ? { label: one.run, ...(isThin ? {} : styleOf(one.group)) }
+        : line.label === "smoothed"
+          ? dashOf(one.group)
+          : {};
     return columns.add(x, ys[i] ?? [], { ...line, ...own, ...(isThin && thin(line)) });
   });
   const moved = ([high, low]: Edges): Edges => [places[high - 1] ?? 0, places[low - 1] ?? 0];
@@ -103,22 +128,47 @@ const styleOf = (group: number) => ({ width: 1.5, ...dashOf(group) });
 
 const thin = ({ width = 1 }: Line) => ({ ...THIN, width: Math.min(width, THIN.width) });
 
-function addMean(columns: Columns, one: GroupCurve, colour: string, isEvaluation: boolean): void {
-  const { group, x, n, n_nan: nNan, value, low, high } = one;
+function addMean(
+  columns: Columns,
+  one: GroupCurve,
+  colour: string,
+  isMarkable: boolean,
+  { smoothing, isLog }: Look,
+): void {
+  const { group, x, n, n_nan: nNan } = one;
+  const shown = (column: Column): Column => (isLog ? positive(column) : column);
+  const [value, low, high] = [one.value, one.low, one.high].map(shown) as [Column, Column, Column];
   const full = fullSize(one);
+  const isSmoothed = smoothing > 0;
   const line = { label: `group ${group + 1}`, colour, width: 2 };
-  const isMarked = isEvaluation && areSparse(x);
+  const raw = isSmoothed ? { ...line, ...PALE } : line;
+  const isMarked = isMarkable && areSparse(x);
   columns.add(
     x,
     where(value, (i) => n[i] === full),
-    { ...line, ...dashOf(group), ...(isMarked && { isMarked }) },
+    { ...raw, ...dashOf(group), ...(isMarked && { isMarked }) },
   );
-  if (value.some((each, i) => each !== null && n[i] !== full))
+  const isPartial = value.some((each, i) => each !== null && n[i] !== full);
+  if (isPartial)
     columns.add(
       x,
       where(value, (i) => n[i] !== full),
-      { ...line, isDashed: true, isMarked: true },
+      { ...raw, isDashed: true, isMarked: true },
     );
+  if (isSmoothed) {
+    const course = shown(smooth(one.value, smoothing));
+    columns.add(
+      x,
+      where(course, (i) => n[i] === full),
+      { ...line, ...dashOf(group) },
+    );
+    if (isPartial)
+      columns.add(
+        x,
+        where(course, (i) => n[i] !== full),
+        { ...line, isDashed: true },
+      );
+  }
   const upper = columns.add(x, high, { label: "high", colour, width: 0 });
   columns.bands.push([upper, columns.add(x, low, { label: "low", colour, width: 0 })]);
   columns.mark(x, nNan);
@@ -127,6 +177,10 @@ function addMean(columns: Columns, one: GroupCurve, colour: string, isEvaluation
 export const hasMean = (curve: GroupCurve): boolean => fullSize(curve) >= FEWEST_FOR_MEAN;
 
 const dashOf = (group: number) => (isDashed(group) ? { isDashed: true } : {});
+
+/** What a logarithmic scale can draw. */
+const positive = (column: Column): Column =>
+  column.map((one) => (one !== null && one > 0 ? one : null));
 
 const where = (column: Column, isKept: (place: number) => boolean): Column =>
   column.map((one, place) => (isKept(place) ? one : null));

@@ -10,7 +10,7 @@ import type { Axis } from "@/charts/live-curves";
 import { Plot } from "@/charts/plot";
 import { ChartMenu } from "@/components/chart/chart-menu";
 import type { Drawn } from "@/components/chart/columns";
-import { NanPill } from "@/components/chart/nan-pill";
+import { HiddenPill, NanPill } from "@/components/chart/nan-pill";
 import { savePixels, saveVectors } from "@/components/chart/save-picture";
 import { endsOf } from "@/components/chart/window";
 import { ZoomItems } from "@/components/chart/zoom-items";
@@ -23,10 +23,10 @@ import { useView } from "@/features/compare/view";
 import { plural } from "@/lib/format";
 import { useTheme } from "@/lib/theme";
 
-import { drawn, type RunCurve, type Together } from "./columns";
+import { drawn, type Look, type RunCurve, type Together } from "./columns";
 import { CurveTable } from "./curve-table";
 import { floorOfAll } from "./floor";
-import { legendOf, nNanIn, readingAt } from "./reading";
+import { legendOf, nNanIn, nNotPositiveIn, readingAt } from "./reading";
 import { nameOf, pictureOf, saveValues } from "./save-curves";
 import { useCurves } from "./use-curves";
 
@@ -46,7 +46,10 @@ const noGroups: readonly GroupCurve[] = [];
 
 export function CurveCard({ explained, ends, answer, runs, refetchMs }: CurveCardProps) {
   const { title, name } = explained;
-  const { hidden, axis, zoom, zoomTo, isTable: areTables } = useView();
+  const { hidden, axis, zoom, zoomTo, smoothing: wanted, isLog, isTable: areTables } = useView();
+  // Each evaluation is a measurement, as on the page of a run.
+  const smoothing = explained.isEvaluation ? 0 : wanted;
+  const look = useMemo(() => ({ smoothing, isLog }), [smoothing, isLog]);
   const client = useQueryClient();
   const { curves, error, isAskedAgain, retry } = useCurves(explained, ends, refetchMs);
   const [ownTable, setOwnTable] = useState<boolean | null>(null);
@@ -59,10 +62,13 @@ export function CurveCard({ explained, ends, answer, runs, refetchMs }: CurveCar
     [curves, answer, hiddenRuns],
   );
   const groups = curves?.groups ?? noGroups;
-  const shown = useMemo(() => drawn(groups, seen, colourOf, axis), [groups, seen, axis]);
+  const shown = useMemo(
+    () => drawn(groups, seen, colourOf, axis, look),
+    [groups, seen, axis, look],
+  );
   const chart = useMemo(
-    () => ({ explained, answer, runs, axis, zoom, groups, shown: seen }),
-    [explained, answer, runs, axis, zoom, groups, seen],
+    () => ({ explained, answer, runs, axis, zoom, look, groups, shown: seen }),
+    [explained, answer, runs, axis, zoom, look, groups, seen],
   );
   const floor = useMemo(() => floorOfAll(chart), [chart]);
   return (
@@ -74,6 +80,7 @@ export function CurveCard({ explained, ends, answer, runs, refetchMs }: CurveCar
         <AboutMetric explained={explained} />
         <span className="grow" />
         <NanPill n={nNanIn(groups, seen)} />
+        <HiddenPill n={isLog ? nNotPositiveIn(groups, seen) : 0} />
         {curves !== null && (
           <ChartMenu
             title={title}
@@ -108,6 +115,7 @@ export function CurveCard({ explained, ends, answer, runs, refetchMs }: CurveCar
           nameOf={(run) => runs.get(run)?.name ?? run}
           shown={shown}
           floor={floor}
+          look={look}
           label={labelOf(title, axis, answer)}
         />
       )}
@@ -148,9 +156,10 @@ interface Read {
 function Chart({
   shown,
   floor,
+  look,
   label,
   ...read
-}: Read & { shown: Together; floor: Floor | null; label: string }) {
+}: Read & { shown: Together; floor: Floor | null; look: Look; label: string }) {
   const { axis, zoom, zoomTo } = useView();
   const theme = useTheme();
   const [place, setPlace] = useState<number | null>(null);
@@ -168,7 +177,7 @@ function Chart({
         whiskers={shown.whiskers}
         marks={shown.marks}
         height={HEIGHT}
-        isLog={false}
+        isLog={look.isLog}
         floor={floor}
         axis={axis}
         syncKey={`compare-${axis}`}
@@ -178,20 +187,33 @@ function Chart({
         onZoom={zoomTo}
         onCursor={setPlace}
       />
-      <Reading {...read} axis={axis} x={x} isReadAloud={isFocused} />
+      <Reading
+        {...read}
+        axis={axis}
+        isSmoothed={look.smoothing > 0}
+        x={x}
+        isReadAloud={isFocused}
+      />
     </div>
   );
 }
 
 /** What each group says where the cursor is. */
-function Reading(props: Read & { axis: Axis; x: number | undefined; isReadAloud: boolean }) {
+function Reading(
+  props: Read & {
+    axis: Axis;
+    isSmoothed: boolean;
+    x: number | undefined;
+    isReadAloud: boolean;
+  },
+) {
   const { groups, runs, nameOf, axis, x } = props;
   const said = x === undefined ? [] : readingAt(groups, runs, nameOf, axis, x);
   const where = x === undefined ? "" : placeText(axis, x);
   return (
     <p className="small muted curve-reading" aria-live={props.isReadAloud ? "polite" : "off"}>
       {said.length === 0
-        ? legendOf(groups, runs, axis)
+        ? legendOf(groups, runs, axis, props.isSmoothed)
         : `${where.charAt(0).toUpperCase()}${where.slice(1)}: ${said.join("; ")}.`}
     </p>
   );

@@ -33,6 +33,7 @@ const chart = (more: Partial<Chart>): Chart => ({
   answer: { groups: [{ runs: ["r0"] }, { runs: ["r1"] }] } as unknown as SeedGroups,
   runs: new Map([["r0", { config: { kl: { max: 0.1 } } } as unknown as Run]]),
   ...{ axis: "step", zoom: null, groups: [], shown: [] },
+  look: { smoothing: 0, isLog: false },
   ...more,
 });
 

@@ -10,8 +10,8 @@ import type { Chart } from "./chart";
 
 /** Of the group or run that is most certain: what is clear of it stays clear. */
 export function floorOfAll(chart: Chart): Floor | null {
-  const { explained, groups, shown, runs, zoom } = chart;
-  if (zoom !== null) return null;
+  const { explained, groups, shown, runs, zoom, look } = chart;
+  if (zoom !== null || look.isLog) return null;
   const means = groups.filter(hasMean);
   const alone = shown.filter(({ group }) => means.every((one) => one.group !== group));
   const floors = [

@@ -5,6 +5,7 @@ import type { Axis } from "@/charts/live-curves";
 import {
   isBucketed,
   nNanOf,
+  nNotPositive,
   saidAt,
   vertexText,
   type Drawn,
@@ -104,6 +105,7 @@ export function legendOf(
   groups: readonly GroupCurve[],
   runs: readonly OfRun[],
   axis: Axis,
+  isSmoothed = false,
 ): string {
   const own = groups.filter(({ n }) => n.length > 0);
   const isMean = (one: GroupCurve) => fullSize(one) >= FEWEST_FOR_MEAN;
@@ -122,6 +124,7 @@ export function legendOf(
     [own.some((one) => !isMean(one)), "Fewer than three seeds have no mean: a line for each run."],
     [small.some(({ low }) => low !== null), "Bars: the 95 % intervals that runs recorded."],
     [runs.some(hasExtremes), "Hairlines: the least and greatest values of a long run."],
+    [isSmoothed, "Pale: as measured, below the smoothed course."],
     [nNanIn(groups, runs) > 0, "Red wedges: values that are not finite."],
   ];
   return joined(parts, " ");
@@ -140,6 +143,16 @@ export function nNanIn(groups: readonly GroupCurve[], runs: readonly OfRun[]): n
   const others = runs.filter(({ group }) => !withMean.has(group));
   const counts = [...means.flatMap(({ n_nan: nNan }) => nNan), ...others.map(nNanOf)];
   return counts.reduce((sum, one) => sum + one, 0);
+}
+
+/** Places of means, and of the runs of groups without one, that a logarithmic scale cannot draw. */
+export function nNotPositiveIn(groups: readonly GroupCurve[], runs: readonly OfRun[]): number {
+  const means = groups.filter((one) => fullSize(one) >= FEWEST_FOR_MEAN);
+  const withMean = new Set(means.map(({ group }) => group));
+  const others = runs.filter(({ group }) => !withMean.has(group));
+  const ofMean = ({ x, value, low, high }: GroupCurve) =>
+    x.filter((_, i) => [value, low, high].some((column) => (column[i] ?? Infinity) <= 0)).length;
+  return [...means.map(ofMean), ...others.map(nNotPositive)].reduce((sum, one) => sum + one, 0);
 }
 
 /** The same in a line, for a picture: only what is drawn. */

@@ -46,15 +46,16 @@ function legendOf({ answer, groups }: Chart): NonNullable<Picture["legend"]> {
 }
 
 export function pictureOf(chart: Chart): Picture {
-  const { explained, groups, shown, axis, zoom } = chart;
+  const { explained, groups, shown, axis, zoom, look } = chart;
   const unit = unitOf(explained);
+  const smoothed = look.smoothing > 0 ? ` (strong lines smoothed, ${look.smoothing})` : "";
   return {
     title: explained.title,
     run: shownAs(groups, shown, axis),
-    yLabel: unit === "" ? explained.name : `${explained.name}, ${unit}`,
+    yLabel: `${unit === "" ? explained.name : `${explained.name}, ${unit}`}${smoothed}`,
     axis,
-    isLog: false,
-    ...drawn(groups, shown, colourOf, axis),
+    isLog: look.isLog,
+    ...drawn(groups, shown, colourOf, axis, look),
     range: zoom,
     floor: floorOfAll(chart),
     legend: legendOf(chart),
