@@ -9,7 +9,6 @@ from typing import IO, Annotated, Any, Literal
 from fastapi import Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
-from sqlalchemy.orm import Session
 
 from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, answer_of_job
 from backend.artifacts import ArtifactStore
@@ -100,7 +99,7 @@ async def list_answers(
     )
 
 
-def _kept(session: Session, run_id: str) -> tuple[str, OutputFile]:
+def _kept(session: SessionDep, run_id: str) -> tuple[str, OutputFile]:
     """Find the project of a run and the file with its answers."""
     return runs.get(session, run_id).project_id, outputs.answers(session, run_id)
 
