@@ -1,1 +1,1 @@
-"""Which prompts snapshots have in common, by their words: ids differ by project."""
+"""Which prompts snapshots have in common; how the data of runs differs is in differences."""
