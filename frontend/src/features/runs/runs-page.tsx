@@ -22,15 +22,17 @@ import { plural } from "@/lib/format";
 import { useGo } from "@/lib/address/use-go";
 import { useProjectId } from "@/lib/address/use-project";
 
-import { BulkBar } from "./bulk-bar";
+import { BulkBar } from "./chosen/bulk-bar";
 import { ColumnsMenu } from "./columns-menu";
 import { asValue } from "./filter/completion";
 import { FilterBox } from "./filter/filter-box";
 import { FilterHelp } from "./filter/filter-help";
 import { listedOnce } from "./listed";
 import { NearEnd, RunsTable } from "./table/runs-table";
-import { allOrNone, extended, NOTHING, toggled } from "./table/selection";
+import { allOrNone, areAllChosen, extended, NOTHING, toggled, without } from "./table/selection";
 import { useTableKeys } from "./table/use-table-keys";
+import { ChooseAll, MOST_CHOSEN, useChoosingAll } from "./chosen/choose-all";
+import { useChosen } from "./chosen/use-chosen";
 import { useLiveRows } from "./use-live-rows";
 import { isKey, searchOf, viewOf, type View } from "./view";
 
@@ -151,7 +153,7 @@ export function RunsPage() {
         {mayChange && <NewRunLink projectId={projectId} />}
       </div>
       {isKnown ? (
-        <Listed projectId={projectId} mayChange={mayChange} />
+        <Listed key={projectId} projectId={projectId} mayChange={mayChange} />
       ) : (
         <Loaded query={saved} lines={8}>
           {() => null}
@@ -165,18 +167,20 @@ function Listed({ projectId, mayChange }: { projectId: string; mayChange: boolea
   const { view, change } = useView();
   const { pages, rows, headlines, lostVerdicts } = useRuns(projectId, view);
   const experiments = useExperiments(projectId, view.columns.includes("experiment"));
-  const [selection, setSelection] = useState(NOTHING);
+  const listedRuns = useMemo(() => rows.map(({ run }) => run), [rows]);
+  const known = pages.data === undefined ? null : listedRuns;
+  const { selection, setSelection, chosen } = useChosen(projectId, known);
   const [editedId, setEdited] = useState<string | null>(null);
   const [opened, setOpened] = useState<"columns" | "help" | null>(null);
   const field = useRef<HTMLInputElement>(null);
   const go = useGo();
 
   const ids = useMemo(() => rows.map(({ run }) => run.id), [rows]);
-  const chosen = rows.filter(({ run }) => selection.chosen.includes(run.id)).map(({ run }) => run);
+  const choosingAll = useChoosingAll(pages, view, setSelection);
   const onChoose = useCallback(
     (runId: string, isRange: boolean) =>
       setSelection((now) => (isRange ? extended(now, ids, runId) : toggled(now, runId))),
-    [ids],
+    [ids, setSelection],
   );
   const onTag = useCallback(
     (tag: string) => change(({ filter }) => ({ filter: `${filter} tag:${asValue(tag)}`.trim() })),
@@ -249,8 +253,18 @@ function Listed({ projectId, mayChange }: { projectId: string; mayChange: boolea
       </section>
       <BulkBar
         projectId={projectId}
-        runs={chosen}
+        chosen={chosen}
         mayChange={mayChange}
+        more={
+          pages.hasNextPage &&
+          areAllChosen(selection, ids) && (
+            <ChooseAll {...choosingAll} isFull={selection.chosen.length >= MOST_CHOSEN} />
+          )
+        }
+        onArchived={(runIds) => {
+          // The list shows them no longer, unless its filter asks for them.
+          if (!view.filter.includes("archived")) setSelection((now) => without(now, runIds));
+        }}
         onClear={() => setSelection(NOTHING)}
       />
       {opened === "columns" && (

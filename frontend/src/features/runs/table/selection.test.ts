@@ -36,8 +36,15 @@ describe("the mouse", () => {
 
   it("takes all or none", () => {
     const all = allOrNone(toggled(NOTHING, "b"), ids);
-    expect(all.chosen).toEqual(ids);
+    expect(new Set(all.chosen)).toEqual(new Set(ids));
     expect(allOrNone(all, ids).chosen).toEqual([]);
     expect(allOrNone(NOTHING, []).chosen).toEqual([]);
+  });
+
+  it("keeps what another filter listed", () => {
+    const other = toggled(NOTHING, "z");
+    const all = allOrNone(other, ids);
+    expect(all.chosen).toEqual(["z", ...ids]);
+    expect(allOrNone(all, ids).chosen).toEqual(["z"]);
   });
 });

@@ -39,8 +39,22 @@ export function stretched(now: Selection, ids: readonly string[], by: number): S
   return extended({ ...now, anchor: now.anchor ?? at }, ids, at);
 }
 
-/** All that are listed, or none if all are chosen. */
+/** All that are listed, or none of them if all are chosen; what is not listed stays chosen. */
 export function allOrNone(now: Selection, ids: readonly string[]): Selection {
-  const areAll = ids.length > 0 && ids.every((id) => now.chosen.includes(id));
-  return { ...now, chosen: areAll ? [] : [...ids] };
+  return areAllChosen(now, ids) ? without(now, ids) : withAll(now, ids);
+}
+
+export function areAllChosen({ chosen }: Selection, ids: readonly string[]): boolean {
+  const known = new Set(chosen);
+  return ids.length > 0 && ids.every((id) => known.has(id));
+}
+
+export const withAll = (now: Selection, ids: readonly string[]): Selection => ({
+  ...now,
+  chosen: [...new Set([...now.chosen, ...ids])],
+});
+
+export function without(now: Selection, ids: readonly string[]): Selection {
+  const gone = new Set(ids);
+  return { ...now, chosen: now.chosen.filter((id) => !gone.has(id)) };
 }

@@ -19,7 +19,15 @@ const runsOf = (n: number) =>
   );
 
 async function show(n: number) {
-  const bar = <BulkBar projectId="p" runs={runsOf(n)} mayChange onClear={() => undefined} />;
+  const bar = (
+    <BulkBar
+      projectId="p"
+      chosen={{ runs: runsOf(n), unlisted: [], waiting: 0, error: null }}
+      mayChange
+      onArchived={() => undefined}
+      onClear={() => undefined}
+    />
+  );
   const router = createMemoryRouter([{ path: "/", element: bar }]);
   await act(async () => {
     page.render(

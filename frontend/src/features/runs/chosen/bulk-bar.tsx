@@ -1,6 +1,6 @@
 /** What can be done to the chosen runs. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 import { Link } from "react-router";
 
 import { Problem } from "@/api/client";
@@ -9,6 +9,7 @@ import { applyVerb, changeRuns } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
+import { Failure } from "@/components/states";
 import { number, plural } from "@/lib/format";
 
 import {
@@ -18,6 +19,7 @@ import {
   TagDialog,
   type Change,
 } from "./bulk-dialogs";
+import type { Chosen } from "./use-chosen";
 
 /** Of the comparison; more would be no picture. */
 const MOST_COMPARED = 100;
@@ -72,7 +74,11 @@ async function cancelAll(runs: readonly Run[]): Promise<void> {
 }
 
 /** `onDone`: a dialog that was opened while an earlier change was on its way stays open. */
-function useBulkChange(projectId: string, onDone: (by: Opened | null) => void) {
+function useBulkChange(
+  projectId: string,
+  onDone: (by: Opened | null) => void,
+  onArchived: (runIds: readonly string[]) => void,
+) {
   const client = useQueryClient();
   return useMutation({
     mutationFn: async ({ runIds, change }: Asked) => {
@@ -84,8 +90,9 @@ function useBulkChange(projectId: string, onDone: (by: Opened | null) => void) {
       const put = made === null ? {} : { experiment_id: made.id };
       return changeRuns({ run_ids: [...runIds], ...rest, ...put });
     },
-    onSuccess: async (_, { by }) => {
+    onSuccess: async (_, { by, change, runIds }) => {
       onDone(by);
+      if (change.archived === true) onArchived(runIds);
       await Promise.all(
         ["runs", "run-keys", "experiments"].map((key) =>
           client.invalidateQueries({ queryKey: [key] }),
@@ -100,15 +107,22 @@ const idsOf = (runs: readonly Run[]) => runs.map(({ id }) => id);
 /** Shown also when no run is chosen any more: a dialog may be open, and an answer on its way. */
 export function BulkBar(props: {
   projectId: string;
-  /** The chosen runs that are on screen. */
-  runs: readonly Run[];
+  chosen: Chosen;
   mayChange: boolean;
+  /** A way to choose more. */
+  more?: ReactNode;
+  onArchived: (runIds: readonly string[]) => void;
   onClear: () => void;
 }) {
-  const { projectId, runs } = props;
+  const { projectId, chosen } = props;
+  const { runs, waiting } = chosen;
   const client = useQueryClient();
   const [opened, setOpened] = useState<Opened | null>(null);
-  const change = useBulkChange(projectId, (by) => setOpened((now) => (now === by ? null : now)));
+  const change = useBulkChange(
+    projectId,
+    (by) => setOpened((now) => (now === by ? null : now)),
+    props.onArchived,
+  );
   const cancel = useMutation({
     mutationFn: cancelAll,
     onSettled: () => client.invalidateQueries({ queryKey: ["runs"] }),
@@ -124,11 +138,19 @@ export function BulkBar(props: {
   };
   return (
     <>
-      {(runs.length > 0 || isRefused) && (
+      {(runs.length + waiting > 0 || isRefused) && (
         <section className="bulk-bar" aria-label="Chosen runs">
-          {runs.length > 0 && (
+          {runs.length + waiting > 0 && (
+            <span className="nowrap" role="status" title={namesText(chosen.unlisted)}>
+              {countText(chosen)}
+            </span>
+          )}
+          {chosen.error !== null && <Failure error={chosen.error} />}
+          {runs.length > 0 && waiting === 0 && (
             <Actions
-              {...props}
+              projectId={projectId}
+              runs={runs}
+              mayChange={props.mayChange}
               isPending={change.isPending}
               onOpen={(kind) => setOpened({ kind, runs })}
               onChange={(wanted) =>
@@ -136,6 +158,7 @@ export function BulkBar(props: {
               }
             />
           )}
+          {props.more}
           <button type="button" className="btn ghost" onClick={clear}>
             Choose none
           </button>
@@ -162,6 +185,20 @@ export function BulkBar(props: {
       )}
     </>
   );
+}
+
+function countText({ runs, unlisted, waiting }: Chosen): string {
+  const hidden = unlisted.length + waiting;
+  const said = `${plural(runs.length + waiting, "run")} chosen`;
+  return hidden === 0 ? said : `${said}, ${number(hidden)} not listed`;
+}
+
+/** Undefined where there are none. */
+function namesText(runs: readonly Run[]): string | undefined {
+  if (runs.length === 0) return undefined;
+  const names = runs.slice(0, MOST_NAMED).map(({ name }) => name);
+  const more = runs.length > MOST_NAMED ? ` and ${number(runs.length - MOST_NAMED)} more` : "";
+  return `Not listed: ${names.join(", ")}${more}`;
 }
 
 /** Says which runs it is about, where others are chosen by now. */
@@ -219,9 +256,6 @@ function Actions(props: {
   const isTooEarly = !areArchived && !mayArchive;
   return (
     <>
-      <span className="nowrap" role="status">
-        {plural(runs.length, "run")} chosen
-      </span>
       {runs.length > 1 && runs.length <= MOST_COMPARED && (
         <Link className="btn primary" to={`/projects/${projectId}/compare?runs=${ids.join(",")}`}>
           Compare {plural(runs.length, "run")}
