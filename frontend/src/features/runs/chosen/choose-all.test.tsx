@@ -1,6 +1,6 @@
 // @vitest-environment window
 import { QueryClient, QueryClientProvider, useInfiniteQuery } from "@tanstack/react-query";
-import { act, useState } from "react";
+import { act, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
@@ -21,11 +21,13 @@ function Page() {
   const [selection, setSelection] = useState(NOTHING);
   const pages = useInfiniteQuery(runPages({ filter }));
   const choosing = useChoosingAll(pages, view, setSelection);
-  shown.chosen = selection.chosen;
-  shown.show = (next) => {
-    show(next);
-    setView({});
-  };
+  useEffect(() => {
+    const other = (next: string) => {
+      show(next);
+      setView({});
+    };
+    Object.assign(shown, { chosen: selection.chosen, show: other });
+  }, [selection]);
   return pages.hasNextPage && <ChooseAll {...choosing} isFull={selection.chosen.length >= 500} />;
 }
 
