@@ -13,7 +13,7 @@ from backend.schemas.vocabulary import SnapshotKind
 from backend.store.overlaps.sides import sides_of
 from backend.store.tables.data import Snapshot
 
-# Pairs whose counts are kept; with one more all are counted anew.
+# Pairs whose counts are kept; for one more all are forgotten.
 MOST_KEPT = 10_000
 _Counts = dict[tuple[str, str, str], InCommon]
 # By the database that they are of.
@@ -26,7 +26,7 @@ class CommonPrompts:
     def __init__(self, session: Session, most_records: int) -> None:
         self._session, self._left = session, most_records
         self._kept = _kept.setdefault(session.get_bind().engine, {})
-        self._sides: dict[str, Sides | None] = {}
+        self._sides: dict[str, Sides] = {}
 
     def of(self, trained: str, data: str, split: str) -> InCommon | None:
         """The prompts of a split of the snapshot `data` that the snapshot `trained` has, too.
@@ -36,28 +36,25 @@ class CommonPrompts:
         key = (trained, data, split)
         if key in self._kept:
             return self._kept[key]
-        first, other = self._read(trained), self._read(data)
-        if first is None or other is None:
+        if not self._has_read({trained, data}):
             return None
-        found = in_common(first, other, split)
-        self._kept[key] = found
-        if len(self._kept) > MOST_KEPT:
+        found = in_common(self._sides[trained], self._sides[data], split)
+        if len(self._kept) >= MOST_KEPT:
             self._kept.clear()
+        self._kept[key] = found
         return found
 
-    def _read(self, snapshot_id: str) -> Sides | None:
-        if snapshot_id not in self._sides:
-            self._sides[snapshot_id] = self._read_now(snapshot_id)
-        return self._sides[snapshot_id]
-
-    def _read_now(self, snapshot_id: str) -> Sides | None:
+    def _has_read(self, snapshot_ids: set[str]) -> bool:
+        """Read all of these that were not read yet, or none if one cannot be."""
         wanted = select(Snapshot).where(
-            Snapshot.id == snapshot_id,
+            Snapshot.id.in_(snapshot_ids - self._sides.keys()),
             Snapshot.job_id.is_(None),
             Snapshot.kind == SnapshotKind.PROMPTS,
         )
-        snapshot = self._session.scalars(wanted).one_or_none()
-        if snapshot is None or snapshot.count("records") > self._left:
-            return None
-        self._left -= snapshot.count("records")
-        return sides_of(self._session, snapshot_id)
+        found = {one.id: one.count("records") for one in self._session.scalars(wanted)}
+        is_every_known = snapshot_ids <= found.keys() | self._sides.keys()
+        if not is_every_known or sum(found.values()) > self._left:
+            return False
+        self._left -= sum(found.values())
+        self._sides |= {one: sides_of(self._session, one) for one in found}
+        return True

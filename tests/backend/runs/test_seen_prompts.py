@@ -5,6 +5,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from backend.store.db import Database
+from backend.store.overlaps.counts import CommonPrompts
 from backend.store.tables.models import Model
 from tests.backend.runs.conftest import AT, Seed
 from tests.backend.runs.test_differences_api import frozen
@@ -50,3 +51,17 @@ def test_a_set_with_prompts_of_another_snapshot_is_warned_of(
     }  # fmt: skip
     assert [path for path, _ in warned(api, seed, evaluate)] == ["prompts"]
     assert warned(api, seed, evaluate | {"model": {"id": seed.policy}}) == []
+
+
+def test_a_request_reads_no_more_records_than_it_may(seed: Seed, database: Database) -> None:
+    """Nothing is read of a pair that does not fit, and a count that is known needs no reading."""
+    trained = frozen(database, seed, "trained", {"a": "train", "b": "heldout"})
+    large = frozen(database, seed, "large", dict.fromkeys("abcdefg", "train"))
+    small = frozen(database, seed, "small", {"b": "train"})
+    with database.read() as session:
+        few = CommonPrompts(session, 3)
+        assert few.of(trained, large, "all") is None
+        assert few.of(trained, small, "all") == (0, 1, 1)
+        assert few.of(trained, "snapshot_none", "all") is None
+        assert CommonPrompts(session, 9).of(trained, large, "train") == (1, 1, 7)
+        assert CommonPrompts(session, 0).of(trained, large, "train") == (1, 1, 7)
