@@ -60,7 +60,7 @@ P99_S, MOST_S = 0.1, 0.25
 # Records of each import whose transactions are counted.
 RECORDS = int(os.environ.get("PODIUM_BENCH_RECORDS", "20000"))
 # A child does most of their work, in many short transactions.
-LONG_JOBS = {"import_file", "create_snapshot"}
+LONG_JOBS = {"import_file", "create_snapshot", "make_problem_set"}
 # No routes: what is written beside them.
 BESIDE = {"traces"}
 # Called like the others, but they write nothing.
