@@ -179,6 +179,7 @@ def invitations(caller: Caller) -> None:
     caller.send("POST", "/invitation/accept", account, headers=origin)
     caller.client.cookies.clear()
     caller.post("/invitation/join", {"token": joined["token"]}, TIRELESS)
+    caller.post(f"{path}/renew", {"invitation_ids": [one["id"] for one in others]})
     # Nobody has more than a thousand that are open.
     with caller.database.write() as session:
         revoke_sent_by(session, others[0]["invited_by"], at=now())

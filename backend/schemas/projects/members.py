@@ -62,7 +62,7 @@ class RenewalBody(Body):
 class RenewalsBody(RenewalBody):
     """Whose links are made anew, and how long the new ones work."""
 
-    invitation_ids: list[Id] = Field(min_length=1, max_length=1000)
+    invitation_ids: list[Id] = Field(min_length=1, max_length=100)
 
 
 class InvitationAnswer(ApiAnswer):

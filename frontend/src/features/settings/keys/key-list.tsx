@@ -34,11 +34,21 @@ const LIFETIMES: readonly Lifetime[] = [
   ["never", null],
 ];
 
-export function KeyList({ userId, isOwn }: { userId: string; isOwn: boolean }) {
+export function KeyList(props: {
+  userId: string;
+  isOwn: boolean;
+  /** Told whether a key is shown that nobody can see again. */
+  onSecret?: (isShown: boolean) => void;
+}) {
+  const { userId, isOwn, onSecret } = props;
   const keys = useInfiniteQuery(keyPages(userId));
   const client = useQueryClient();
   const [isCreating, setCreating] = useState(false);
   const [made, setMade] = useState<Key | null>(null);
+  const show = (key: Key | null) => {
+    setMade(key);
+    onSecret?.(key !== null);
+  };
   const revoking = useMutation({
     mutationFn: (key: Key) => revokeKey(userId, key.id),
     onSettled: () => client.invalidateQueries({ queryKey: ["keys", userId] }),
@@ -51,7 +61,7 @@ export function KeyList({ userId, isOwn }: { userId: string; isOwn: boolean }) {
   return (
     <div className="stack" ref={keepFocus}>
       {made?.key != null && (
-        <SecretText label={`Key ${made.name}`} text={made.key} onDone={() => setMade(null)} />
+        <SecretText label={`Key ${made.name}`} text={made.key} onDone={() => show(null)} />
       )}
       <Refused asked={revoking} />
       <Loaded query={keys}>
@@ -106,7 +116,7 @@ export function KeyList({ userId, isOwn }: { userId: string; isOwn: boolean }) {
           );
         }}
       </Loaded>
-      {isCreating && <NewKey userId={userId} onMade={setMade} onClose={() => setCreating(false)} />}
+      {isCreating && <NewKey userId={userId} onMade={show} onClose={() => setCreating(false)} />}
     </div>
   );
 }
@@ -162,11 +172,29 @@ function NewKey(props: { userId: string; onMade: (key: Key) => void; onClose: ()
   );
 }
 
-/** The keys of somebody else, for an administrator. */
+/** The keys of somebody else, for an administrator; a new one stays until it is copied. */
 export function KeysDialog(props: { userId: string; name: string; onClose: () => void }) {
+  const [hasSecret, setHasSecret] = useState(false);
+  const [isAsked, setAsked] = useState(false);
+  const isEarly = hasSecret && isAsked;
   return (
-    <Dialog title={`Keys of ${props.name}`} onClose={props.onClose} className="wide-keys">
-      <KeyList userId={props.userId} isOwn={false} />
+    <Dialog
+      title={`Keys of ${props.name}`}
+      onClose={hasSecret ? () => setAsked(true) : props.onClose}
+      className="wide-keys"
+    >
+      {/* Always there: a status that comes together with its text is not read. */}
+      <p className={isEarly ? "note warn" : ""} role="status">
+        {isEarly && "Copy the key and choose Done first: it is shown only now."}
+      </p>
+      <KeyList
+        userId={props.userId}
+        isOwn={false}
+        onSecret={(isShown) => {
+          setHasSecret(isShown);
+          setAsked(false);
+        }}
+      />
     </Dialog>
   );
 }

@@ -12,13 +12,20 @@ import { plural } from "@/lib/format";
 import { LifetimeField } from "../lifetime-field";
 import { lifetimeOfAll, LIFETIMES, USUAL_LIFETIME_S } from "./lifetimes";
 
+/** Of one request: the service holds its writer for them all. */
+const MOST_AT_ONCE = 100;
+
 /** One that was used is refused alone, and left out among others. */
 async function renewed(projectId: string, those: readonly Invitation[], lifetime: number) {
   const [first, ...others] = those;
   if (first !== undefined && others.length === 0)
     return [await renewInvitation(projectId, first.id, lifetime)];
-  const ids = those.map(({ id }) => id);
-  return (await renewInvitations(projectId, ids, lifetime)).items;
+  const made: Invitation[] = [];
+  for (let at = 0; at < those.length; at += MOST_AT_ONCE) {
+    const ids = those.slice(at, at + MOST_AT_ONCE).map(({ id }) => id);
+    made.push(...(await renewInvitations(projectId, ids, lifetime)).items);
+  }
+  return made;
 }
 
 const whoseLinks = ([first, ...others]: readonly Invitation[]) =>
