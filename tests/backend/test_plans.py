@@ -202,7 +202,9 @@ def look_at_rankings(session: Session) -> None:
     found = prompt_rankings.of(session, of_prompt, viewer="u", sees_names=True)
     assert [len(each.judgments) for each in found.items] == [0, 1]
     alone = prompt_rankings.Asked(PROJECT, comparison_id=one.id)
-    assert prompt_rankings.of(session, alone, viewer="u", sees_names=True).items == found.items[1:]
+    (whole,) = prompt_rankings.of(session, alone, viewer="u", sees_names=True).items
+    assert whole.prompt is not None
+    assert [whole.model_copy(update={"prompt": None})] == found.items[1:]
 
 
 def judge_versus(session: Session) -> None:
@@ -374,7 +376,8 @@ def test_pages_of_prompts_come_in_the_order_of_an_index(large: Database) -> None
         prompts.listing(session, PROJECT, page, external_id="a")
 
     *pages, by_name = [plan(large, one) for one in sent if "FROM prompts" in one.statement]
-    assert len(pages) == 2
+    # Each is fetched in parts, as nobody knows how long the prompts are.
+    assert len(pages) == 4
     for lines in pages:
         # PostgreSQL knows that the project has all prompts, and reads them by their number alone.
         assert any(

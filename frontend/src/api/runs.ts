@@ -230,6 +230,12 @@ export interface AskedAnswers {
   readonly passed: boolean | null;
 }
 
+/** An empty text would be left out of an address, unless it stands in a list. */
+export const answersQuery = (asked: AskedAnswers, cursor: string | null) => ({
+  ...{ limit: 20, cursor, model: asked.model, passed: asked.passed },
+  set_name: asked.set_name === null ? null : [asked.set_name],
+});
+
 /** What a run that samples was answered, in the order of the file. */
 export const answerPages = (runId: string, asked: AskedAnswers) =>
   infiniteQueryOptions({
@@ -237,7 +243,7 @@ export const answerPages = (runId: string, asked: AskedAnswers) =>
     queryFn: ({ signal, pageParam }) =>
       request<Listing<AnswerLine>>(`/runs/${runId}/answers/lines`, {
         signal,
-        query: { limit: 20, cursor: pageParam, ...asked },
+        query: answersQuery(asked, pageParam),
       }),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next_cursor ?? undefined,

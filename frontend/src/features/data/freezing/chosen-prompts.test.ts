@@ -26,6 +26,7 @@ const groups = [
   group("test", 2, 60),
   group("test", 10, 40),
 ];
+const counted = { groups, left_out: [] as string[], has_tags: true };
 const test = toggled(EVERY, "split", "test");
 
 describe("what prompts are chosen by", () => {
@@ -64,14 +65,14 @@ describe("what prompts are chosen by", () => {
     expect(facetsOf([other])).toEqual([]);
   });
   it("is one of the values at each key, and one of the tags", () => {
-    expect(nChosen(groups, EVERY)).toBe(1000);
-    expect(nChosen(groups, test)).toBe(100);
-    expect(nChosen(groups, toggled(test, "level", 2))).toBe(60);
-    expect(nChosen(groups, toggled(toggled(test, "level", 2), "level", 10))).toBe(100);
-    expect(nChosen(groups, toggled(toggled(EVERY, null, "test"), "level", 2))).toBe(60);
-    expect(nChosen(groups, toggled(test, null, "train"))).toBe(0);
+    expect(nChosen(counted, EVERY)).toBe(1000);
+    expect(nChosen(counted, test)).toBe(100);
+    expect(nChosen(counted, toggled(test, "level", 2))).toBe(60);
+    expect(nChosen(counted, toggled(toggled(test, "level", 2), "level", 10))).toBe(100);
+    expect(nChosen(counted, toggled(toggled(EVERY, null, "test"), "level", 2))).toBe(60);
+    expect(nChosen(counted, toggled(test, null, "train"))).toBe(0);
     // A number is no text.
-    expect(nChosen(groups, toggled(test, "level", "2"))).toBe(0);
+    expect(nChosen(counted, toggled(test, "level", "2"))).toBe(0);
   });
   it("is every prompt again where a choice is taken back", () => {
     const none = toggled(test, "split", "test");
@@ -87,13 +88,21 @@ describe("what prompts are chosen by", () => {
 
 describe("what is said of it", () => {
   it("is how many prompts, and of other records whose", () => {
-    expect(chosenTaken("prompts", groups, test)).toBe("The snapshot takes 100 of 1,000 prompts.");
-    expect(chosenTaken("preferences", groups, test)).toBe(
+    expect(chosenTaken("prompts", counted, test)).toBe("The snapshot takes 100 of 1,000 prompts.");
+    expect(chosenTaken("preferences", counted, test)).toBe(
       "The snapshot takes the preferences of 100 of 1,000 prompts, if they have any.",
     );
-    expect(chosenTaken("prompts", groups, toggled(test, "level", 3))).toBe(
+    expect(chosenTaken("prompts", counted, toggled(test, "level", 3))).toBe(
       "No prompt is like this.",
     );
+  });
+  it("is no number where what was counted does not tell", () => {
+    const unknown = { ...counted, left_out: ["split"], has_tags: false };
+    expect(nChosen(unknown, test)).toBeNull();
+    expect(nChosen(unknown, toggled(EVERY, null, "a"))).toBeNull();
+    expect(nChosen(unknown, toggled(EVERY, "level", 2))).toBe(560);
+    for (const one of [unknown, undefined])
+      expect(chosenTaken("prompts", one, test)).toBe("The snapshot takes prompts with split test.");
   });
   it("is what the filter of a snapshot says of prompts", () => {
     expect(filterText({})).toBe("");

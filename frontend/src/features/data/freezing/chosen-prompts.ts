@@ -1,5 +1,5 @@
 /** Which prompts a snapshot takes: by their tags and by the values of their metadata. Pure. */
-import type { PromptGroup, SnapshotFilter } from "@/api/types";
+import type { PromptGroup, PromptGroups, SnapshotFilter } from "@/api/types";
 import { number } from "@/lib/format";
 
 import type { Kind } from "./taken";
@@ -56,8 +56,11 @@ const inOrder = (a: Value, b: Value): number =>
 
 const nOf = (groups: readonly PromptGroup[]) => groups.reduce((n, one) => n + one.prompts, 0);
 
-export function nChosen(groups: readonly PromptGroup[], { tags, metadata }: Chosen): number {
+/** How many prompts are like this; null: what was counted does not tell them apart. */
+export function nChosen(counted: PromptGroups, { tags, metadata }: Chosen): number | null {
+  const { groups, left_out: leftOut, has_tags: hasTags } = counted;
   const wanted = Object.entries(metadata).filter(([, values]) => values.length > 0);
+  if ((tags.length > 0 && !hasTags) || wanted.some(([key]) => leftOut.includes(key))) return null;
   return nOf(
     groups.filter(
       (group) =>
@@ -93,10 +96,14 @@ export function filterOf({ tags, metadata }: Chosen): Partial<SnapshotFilter> {
   };
 }
 
-export function chosenTaken(kind: Kind, groups: readonly PromptGroup[], chosen: Chosen): string {
-  const [n, total] = [nChosen(groups, chosen), nOf(groups)];
+/** `counted` undefined: it is not known yet. */
+export function chosenTaken(kind: Kind, counted: PromptGroups | undefined, chosen: Chosen): string {
+  const n = counted === undefined ? null : nChosen(counted, chosen);
   if (n === 0) return "No prompt is like this.";
-  const prompts = `${number(n)} of ${number(total)} prompts`;
+  const prompts =
+    n === null
+      ? `prompts with ${filterText(filterOf(chosen))}`
+      : `${number(n)} of ${number(nOf(counted?.groups ?? []))} prompts`;
   return kind === "prompts"
     ? `The snapshot takes ${prompts}.`
     : `The snapshot takes the ${kind} of ${prompts}, if they have any.`;

@@ -92,12 +92,10 @@ export function FreezeDialog(props: {
   const id = useId();
   const taken = useTaken(props.projectId, kind, chosen);
   const prompts = useQuery({ ...promptCountsQuery(props.projectId), staleTime: 0 });
-  const groups = prompts.data?.groups;
   // Of some prompts nobody has counted the records.
-  const ofSome = groups === undefined ? null : chosenTaken(kind, groups, only);
-  const sentence = isEvery(only) ? taken.sentence : ofSome;
+  const sentence = isEvery(only) ? taken.sentence : chosenTaken(kind, prompts.data, only);
   const said = sentence ?? (taken.isKnown ? "" : waitingFor(taken.asked.error));
-  const isNone = taken.isNone || (groups !== undefined && nChosen(groups, only) === 0);
+  const isNone = taken.isNone || (prompts.data !== undefined && nChosen(prompts.data, only) === 0);
   const { counts, criterion } = taken;
   const freeze = () =>
     freezeSnapshot(props.projectId, {

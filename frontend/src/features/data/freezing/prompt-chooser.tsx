@@ -1,4 +1,6 @@
 /** Which prompts are taken: at each key of the metadata the values to take, and tags. */
+import { useState } from "react";
+
 import type { PromptGroups } from "@/api/types";
 import { number, plural } from "@/lib/format";
 import { PlainText } from "@/components/text/plain-text";
@@ -11,10 +13,12 @@ export function PromptChooser(props: {
   onChange: (chosen: Chosen) => void;
 }) {
   const facets = facetsOf(props.counted.groups);
+  // Only at first: whoever takes back the last choice goes on to choose.
+  const [isOpen] = useState(() => !isEvery(props.chosen));
   if (facets.length === 0) return null;
   const { left_out: leftOut, has_tags: hasTags } = props.counted;
   return (
-    <details className="some-prompts" open={!isEvery(props.chosen) || undefined}>
+    <details className="some-prompts" open={isOpen}>
       <summary>Only some prompts</summary>
       <p className="small muted">
         A prompt is taken if it has one of the chosen values at each key, and one of the chosen

@@ -1,5 +1,5 @@
 /** What a run that samples was answered: every response, with its prompt, its scores and why. */
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 
 import { answerPages } from "@/api/runs";
 import type { AnswerLine, Listing, Run } from "@/api/types";
@@ -22,10 +22,12 @@ export function AnswersTab({ run }: { run: Run }) {
   const query = useInfiniteQuery({
     ...answerPages(run.id, asked),
     enabled: run.state === "succeeded",
+    // What was chosen by stays where it is meanwhile, with the focus.
+    placeholderData: keepPreviousData,
   });
   if (run.state !== "succeeded") return <NoAnswers run={run} />;
   return (
-    <section className="card samples answers">
+    <section className="card samples answers" aria-busy={query.isPlaceholderData}>
       <Filter run={run} isJudged={asked.passed !== null || isJudged(query.data?.pages ?? [])} />
       <Loaded query={query} lines={8}>
         {({ pages }) => {
@@ -149,11 +151,12 @@ function Asked({ answer }: { answer: AnswerLine }) {
 }
 
 function NoAnswers({ run }: { run: Run }) {
+  const isComing = run.state === "crashed" ? run.is_retried : mayMoveOn(run.state);
   return (
     <section className="card">
-      <Empty icon="note" title={mayMoveOn(run.state) ? "No answers yet" : "No answers"}>
-        {mayMoveOn(run.state)
-          ? "The responses of a run come with its end."
+      <Empty icon="note" title={isComing ? "No answers yet" : "No answers"}>
+        {isComing
+          ? "The responses appear here when the run succeeds."
           : "The run ended before it had all of its responses, so none were kept."}
       </Empty>
     </section>

@@ -1,5 +1,8 @@
 import { expect, it } from "vitest";
 
+import { address } from "@/api/client";
+import { answersQuery } from "@/api/runs";
+
 import { askedIn, hasBaseline, OWN, setsOf } from "./asked";
 
 const asked = (search: string) => askedIn(new URLSearchParams(search));
@@ -18,6 +21,13 @@ it("asks for those of a set, of a model, and that passed or not", () => {
     passed: false,
   });
   expect(asked(`of=${OWN}&passed=true`)).toMatchObject({ set_name: "", passed: true });
+});
+
+it("asks the service for the run's own prompts by an empty name, and for all by none", () => {
+  const sent = (search: string) => address("/a", answersQuery(asked(search), null));
+  expect(sent(`of=${OWN}`)).toMatch(/\/a\?limit=20&set_name=$/);
+  expect(sent("of=hard&passed=false")).toMatch(/\/a\?limit=20&passed=false&set_name=hard$/);
+  expect(sent("")).toMatch(/\/a\?limit=20$/);
 });
 
 it("offers the sets of an evaluation beside the run's own prompts", () => {
