@@ -114,7 +114,7 @@ class ArtifactStore:
             if self._root is not None:
                 text = (self._root / key / MANIFEST).read_bytes()
             else:
-                with self._answering():
+                with self.answering():
                     text = self._remote().cat_file(f"{self._url}/{key}/{MANIFEST}")
         except FileNotFoundError as error:
             raise NotFound(
@@ -132,7 +132,7 @@ class ArtifactStore:
         try:
             if self._root is not None:
                 return (self._root / key).open("rb")
-            with self._answering():
+            with self.answering():
                 file: IO[bytes] = self._remote().open(f"{self._url}/{key}", "rb")
                 return file
         except FileNotFoundError as error:
@@ -148,7 +148,7 @@ class ArtifactStore:
         return sorted((one for one in folders if _KEY.fullmatch(one.key)), key=lambda one: one.key)
 
     def _remote_folders(self) -> list[StoredFolder]:
-        with self._answering():
+        with self.answering():
             return self._listed(self._remote())
 
     def _listed(self, remote: Any) -> list[StoredFolder]:
@@ -177,7 +177,7 @@ class ArtifactStore:
 
     def check(self) -> None:
         """Write, read and remove a small file. Raises Unavailable if that cannot be done."""
-        with self._answering():
+        with self.answering():
             if self._root is not None:
                 with tempfile.TemporaryFile(dir=self._root):
                     return
@@ -197,7 +197,7 @@ class ArtifactStore:
         if self._root is not None:
             shutil.rmtree(self._root / key, ignore_errors=True)
             return
-        with self._answering():
+        with self.answering():
             remote = self._remote()
             if remote.exists(f"{self._url}/{key}"):
                 remote.rm(f"{self._url}/{key}", recursive=True)
@@ -224,10 +224,10 @@ class ArtifactStore:
     ) -> None:
         for file in files:
             check()
-            with self._answering():
+            with self.answering():
                 self._remote().put_file(str(folder / file.path), f"{self._url}/{file.key}")
         check()
-        with self._answering():
+        with self.answering():
             # Written last: without it the key counts as absent.
             self._remote().pipe_file(f"{self._url}/{key}/{MANIFEST}", manifest)
 
@@ -254,7 +254,7 @@ class ArtifactStore:
                 raise
 
         try:
-            with self._answering():
+            with self.answering():
                 # Asked with every part of a file that arrives.
                 parts = Callback(hooks={"go_on": go_on})
                 self._remote().get_file(f"{self._url}/{key}", str(place), callback=parts)
@@ -264,7 +264,7 @@ class ArtifactStore:
             raise
 
     @contextmanager
-    def _answering(self) -> Iterator[None]:
+    def answering(self) -> Iterator[None]:
         """Turn what a bucket's client raises into Unavailable.
 
         An absent file stays that, and so does a disk here that is full.

@@ -9,12 +9,13 @@ from typing import IO, Annotated, Any, Literal
 from fastapi import Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from pydantic_core import to_json
 
 from backend.api.waiting import ACCEPTED, RESPOND_ASYNC, answer_of_job
 from backend.artifacts import ArtifactStore
 from backend.deps import SessionDep, SettingsDep
 from backend.domain.records.answers import rule_of
-from backend.domain.records.reading_answers import Part, Wanted, part_of
+from backend.domain.records.reading_answers import MOST_SHOWN, Part, Wanted, part_of
 from backend.errors import InvalidInput
 from backend.phases import Phases
 from backend.pressure.permissions import Claim, NoLongerPermitted, Permissions
@@ -31,6 +32,8 @@ router = api_router("answers")
 
 # Between two looks at whether this person may still have the rest.
 _PART_BYTES = 2**20
+# A prompt may be as long as a page.
+_PROMPTS_AT_ONCE = 8
 
 
 @router.get(
@@ -91,12 +94,26 @@ async def list_answers(
     artifacts = ArtifactStore(settings.resolved_artifact_url)
     async with request.app.state.turns.exporting(phases.caller.id):
         part = await run_in_threadpool(_part, artifacts, kept, offset, limit, wanted)
-    ids = {one.prompt_id for one in part.answers}
-    texts = await phases.read(lambda session: prompts.conversations(session, project_id, ids))
-    return Listing(
-        items=[AnswerLine.of(one, texts.get(one.prompt_id)) for one in part.answers],
-        next_cursor=None if part.offset is None else f"n{part.offset}",
-    )
+    return await phases.read(partial(_listed, project_id=project_id, part=part))
+
+
+def _listed(session: SessionDep, project_id: str, part: Part) -> Listing[AnswerLine]:
+    """The answers with their prompts, of which a page holds no more than of answers."""
+    known: dict[str, list[Any]] = {}
+    items: list[AnswerLine] = []
+    n_bytes = 0
+    for place, (offset, answer) in enumerate(part.answers):
+        if place % _PROMPTS_AT_ONCE == 0:
+            next_ones = part.answers[place : place + _PROMPTS_AT_ONCE]
+            missing = {one.prompt_id for _, one in next_ones} - known.keys()
+            known |= prompts.conversations(session, project_id, missing)
+        line = AnswerLine.of(answer, known.get(answer.prompt_id))
+        n_bytes += len(to_json(line)) if items else 0
+        if n_bytes > MOST_SHOWN:
+            return Listing(items=items, next_cursor=f"n{offset}")
+        items.append(line)
+    cursor = None if part.offset is None else f"n{part.offset}"
+    return Listing(items=items, next_cursor=cursor)
 
 
 def _kept(session: SessionDep, run_id: str) -> tuple[str, OutputFile]:
@@ -107,16 +124,26 @@ def _kept(session: SessionDep, run_id: str) -> tuple[str, OutputFile]:
 def _part(
     artifacts: ArtifactStore, kept: OutputFile, offset: int, limit: int, wanted: Wanted
 ) -> Part:
-    """Read what is asked for from there on. Raises InvalidInput for a place within a line."""
+    """Read what is asked for from there on.
+
+    Raises InvalidInput for a place where no line begins, Unavailable if the bucket does not answer.
+    """
     with artifacts.open(kept.key) as file:
-        if offset:
-            file.seek(min(offset, kept.size_bytes) - 1)
-            if file.read(1) != b"\n":
-                raise InvalidInput(
-                    f"the cursor n{offset} was not issued by this list",
-                    advice="Pass the next_cursor of the previous page, or leave the cursor out.",
-                )
-        return part_of(file, offset, limit, wanted)
+        with artifacts.answering():
+            is_issued = offset == 0 or (offset <= kept.size_bytes and _ends_line(file, offset))
+        if not is_issued:
+            raise InvalidInput(
+                f"the cursor n{offset} was not issued by this list",
+                advice="Pass the next_cursor of the previous page, or leave the cursor out.",
+            )
+        with artifacts.answering():
+            return part_of(file, offset, limit, wanted)
+
+
+def _ends_line(file: IO[bytes], offset: int) -> bool:
+    """Whether a line ends there, at which the file stands then."""
+    file.seek(offset - 1)
+    return file.read(1) == b"\n"
 
 
 @router.get(

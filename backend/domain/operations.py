@@ -195,7 +195,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "read_distributions": _reads(Of.RUN)._replace(is_heavy=True),
     "read_prompt_scores": _reads(Of.RUN)._replace(is_heavy=True),
     "list_samples": _reads(Of.RUN)._replace(is_heavy=True),
-    "list_answers": _reads(Of.RUN),
+    "list_answers": _reads(Of.RUN)._replace(is_traced=True),
     "download_answers": _reads(Of.RUN)._replace(is_traced=True),
     "count_answers": _reads(Of.RUN),
     "list_shared_prompts": _reads(Of.ANYWHERE)._replace(is_heavy=True),

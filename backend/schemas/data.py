@@ -241,6 +241,9 @@ class PromptGroups(ApiAnswer):
         description="Keys of the metadata that tell no groups apart: they have more than 20 "
         "values, long ones, or values made of others."
     )
+    has_more_keys: bool = Field(
+        description="Whether there are keys beyond the first hundred, which are not counted."
+    )
     has_tags: bool = Field(
         description="Whether tags tell groups apart; false if there are too many different ones."
     )

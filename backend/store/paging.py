@@ -22,9 +22,8 @@ Answer = TypeVar("Answer", bound=BaseModel)
 
 # JSON of a page beyond its first item: five hundred of the longest prompts would be a gigabyte.
 MOST_BYTES = 4 << 20
-# Rows that are fetched at once, before it is known how long they are, and how many times as many
-# each time.
-_FIRST_ROWS, _GROWTH = 16, 4
+# Rows that are fetched at once, at first and later: what is next may be longer than all before.
+_FIRST_ROWS, _MOST_ROWS = 16, 32
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def filled(
 ) -> tuple[list[Found], bool]:
     """Return at most `limit` of what is fetched beyond the last, and whether there is more.
 
-    All but the first have `MOST_BYTES` together at most. Few are fetched at first, as nobody knows
+    All but the first have `MOST_BYTES` together at most. Few are fetched at once, as nobody knows
     how long they are.
     """
     found: list[Found] = []
@@ -102,7 +101,7 @@ def filled(
             found.append(one)
         if len(rows) < wanted:
             return found, False
-        n_rows *= _GROWTH
+        n_rows = _MOST_ROWS
 
 
 def _cursor(last: Any) -> str:

@@ -377,7 +377,7 @@ def test_pages_of_prompts_come_in_the_order_of_an_index(large: Database) -> None
 
     *pages, by_name = [plan(large, one) for one in sent if "FROM prompts" in one.statement]
     # Each is fetched in parts, as nobody knows how long the prompts are.
-    assert len(pages) == 4
+    assert len(pages) == 6
     for lines in pages:
         # PostgreSQL knows that the project has all prompts, and reads them by their number alone.
         assert any(

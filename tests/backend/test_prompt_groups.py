@@ -14,6 +14,8 @@ from tests.backend.test_loop import upload
 from tests.backend.test_snapshots import freeze
 
 PLAIN = st.one_of(st.booleans(), st.integers(0, 3), st.sampled_from(["1", "a", "b", 1.5]))
+# Each with keys that no other prompt has, as many as an object may have.
+ODD_PROMPTS, ODD_KEYS = 300, 900
 METADATA = st.dictionaries(
     st.sampled_from(["set", "split", "level", "odd"]), st.one_of(PLAIN, st.just(["list"]))
 )
@@ -63,6 +65,18 @@ def test_groups_are_bounded_by_leaving_out_what_has_most_values(has_many_tags: b
     assert answer.left_out == ["a"]
 
 
+def test_many_keys_cost_little_and_the_first_are_counted() -> None:
+    counts = PromptCounts()
+    for number in range(ODD_PROMPTS):
+        odd = {f"{number}.{key}": key for key in range(ODD_KEYS)}
+        counts.take([], {"half": number % 2} | odd)
+    answer = counts.answer()
+    assert answer.has_more_keys
+    assert len(answer.left_out) < 100
+    assert sum(one.prompts for one in answer.groups) == ODD_PROMPTS
+    assert {one.metadata.get("half") for one in answer.groups} == {0, 1}
+
+
 def test_a_snapshot_takes_what_was_chosen_by_metadata_and_tags(api: TestClient) -> None:
     project = str(api.post("/projects", json={"name": "Puzzles"}).json()["id"])
     for n, (split, level) in enumerate([("train", 2), ("train", 3), ("test", 2), ("test", 3)]):
@@ -86,4 +100,7 @@ def test_a_snapshot_takes_what_was_chosen_by_metadata_and_tags(api: TestClient) 
     assert taken(metadata={"split": ["test"], "level": [3, 4]}) == 1
     assert taken(metadata={"level": [2]}, tags=["test"]) == 1
     assert taken(metadata={"sure": [True]}) == 2
+    # As a browser reads what it is told.
+    upload(api, project, "prompts", {"prompt": "whole", "metadata": {"level": 5.0}})
+    assert taken(metadata={"level": [5]}) == 1
     assert freeze(api, project, "prompts", filter={"metadata": {"sure": [1]}}).status_code == 422

@@ -41,5 +41,5 @@ def test_a_bucket_that_refuses_is_not_taken_for_a_full_disk_here(number: int) ->
     store = ArtifactStore("s3://bucket")
 
     expected = OSError if number in FULL else Unavailable
-    with pytest.raises(expected), store._answering():
+    with pytest.raises(expected), store.answering():
         raise error(number)

@@ -14,15 +14,22 @@ from backend.schemas.paging import LONGEST_LABEL
 # Of a key of the metadata, as in the breakdown of an evaluation.
 MOST_VALUES = 20
 MOST_GROUPS = 1000
+# The first of them: what groups cost grows with the number of keys.
+MOST_KEYS = 100
 
 # Tags, and the texts of plain values by their key.
 _Group = tuple[tuple[str, ...], frozenset[tuple[str, str]]]
 
 
 def text_of(value: object) -> str | None:
-    """A plain value as JSON, so that `1`, `true` and `"1"` differ; None for any other value."""
+    """A plain value as JSON, so that `1`, `true` and `"1"` differ; None for any other value.
+
+    `3.0` is `3`, as it is to browsers.
+    """
     if isinstance(value, str) and len(value) > LONGEST_LABEL:
         return None
+    if isinstance(value, float) and value.is_integer():
+        return json.dumps(int(value))
     return json.dumps(value) if isinstance(value, bool | int | float | str) else None
 
 
@@ -33,13 +40,15 @@ class PromptCounts:
         self._counts: Counter[_Group] = Counter()
         self._values: dict[str, set[str]] = {}
         self._left_out: set[str] = set()
-        self._has_tags = True
+        self._has_tags, self._has_more_keys = True, False
 
     def take(self, tags: Sequence[str], metadata: Mapping[str, Any]) -> None:
         """Count a prompt."""
         known: dict[str, str] = {}
-        for key in metadata.keys() - self._left_out:
-            text = text_of(metadata[key])
+        for key, value in metadata.items():
+            if key in self._left_out or not self._has_place(key):
+                continue
+            text = text_of(value)
             values = self._values.setdefault(key, set()) | ({text} if text is not None else set())
             if text is None or len(values) > MOST_VALUES:
                 self._leave_out(key)
@@ -49,6 +58,13 @@ class PromptCounts:
         self._counts[group, frozenset(known.items())] += 1
         while len(self._counts) > MOST_GROUPS:
             self._leave_out_most()
+
+    def _has_place(self, key: str) -> bool:
+        """Whether a key is counted; those beyond the first `MOST_KEYS` are not."""
+        if key in self._values or len(self._values) + len(self._left_out) < MOST_KEYS:
+            return True
+        self._has_more_keys = True
+        return False
 
     def _leave_out_most(self) -> None:
         """Leave out the key with the most values, or the tags if they have more."""
@@ -81,5 +97,9 @@ class PromptCounts:
             )
             for (tags, known), prompts in self._counts.most_common()
         ]
-        left_out = sorted(self._left_out)
-        return PromptGroups(groups=groups, left_out=left_out, has_tags=self._has_tags)
+        return PromptGroups(
+            groups=groups,
+            left_out=sorted(self._left_out),
+            has_more_keys=self._has_more_keys,
+            has_tags=self._has_tags,
+        )

@@ -34,9 +34,9 @@ class Wanted:
 
 
 class Part(NamedTuple):
-    """A page of answers, and where in the file the next one begins; None at its end."""
+    """A page of answers, each with its place, and where the next begins; None at the end."""
 
-    answers: list[EvaluatedRecord]
+    answers: list[tuple[int, EvaluatedRecord]]
     offset: int | None
 
 
@@ -45,7 +45,7 @@ def part_of(lines: Iterable[bytes], offset: int, limit: int, wanted: Wanted) -> 
 
     A page may have fewer, even none, before the end: so much is read of a file at once.
     """
-    found: list[EvaluatedRecord] = []
+    found: list[tuple[int, EvaluatedRecord]] = []
     began, shown = offset, 0
     for line in lines:
         if len(found) == limit or offset - began > MOST_READ:
@@ -55,6 +55,6 @@ def part_of(lines: Iterable[bytes], offset: int, limit: int, wanted: Wanted) -> 
             shown += len(line) if found else 0
             if shown > MOST_SHOWN:
                 return Part(found, offset)
-            found.append(answer)
+            found.append((offset, answer))
         offset += len(line)
     return Part(found, None)

@@ -48,7 +48,12 @@ from backend.store.tables.data import (
 
 _Rows = Select[*tuple[Any, ...]]
 BATCH = 200
-_WITHOUT_TEXTS = (defer(Prompt.messages), defer(Prompt.reference), defer(Prompt.more))
+_WITHOUT_TEXTS = (defer(Prompt.messages), defer(Prompt.reference))
+
+
+def _lean(body: SnapshotBody) -> tuple[ExecutableOption, ...]:
+    """What is left out of rows of which the filter alone reads something."""
+    return _WITHOUT_TEXTS if body.filter.metadata else (*_WITHOUT_TEXTS, defer(Prompt.more))
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ def lines(
     _check(body)
     sides = Sides(fraction=body.heldout_fraction, seed=body.seed)
     if sides.is_needed:
-        with closing(_wanted(session, project_id, body, answers, _WITHOUT_TEXTS)) as batches:
+        with closing(_wanted(session, project_id, body, answers, _lean(body))) as batches:
             for row in chain.from_iterable(batches):
                 sides.see(row.Prompt.content_sha256)
     found = _merged(session, project_id, body)
@@ -152,7 +157,7 @@ def _merged(session: Session, project_id: str, body: SnapshotBody) -> dict[str, 
     if body.aggregation is Aggregation.NONE:
         return None
     said: dict[str, dict[str, Ranking]] = defaultdict(dict)
-    with closing(_batches(session, project_id, body, _WITHOUT_TEXTS)) as batches:
+    with closing(_batches(session, project_id, body, _lean(body))) as batches:
         for row in chain.from_iterable(batches):
             said[row.Comparison.id][row.Judgment.user_id] = _ranking(row, body)
     return dict(merged(body.aggregation, said))

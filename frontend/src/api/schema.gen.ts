@@ -3147,6 +3147,11 @@ export interface components {
              */
             left_out: string[];
             /**
+             * Has More Keys
+             * @description Whether there are keys beyond the first hundred, which are not counted.
+             */
+            has_more_keys: boolean;
+            /**
              * Has Tags
              * @description Whether tags tell groups apart; false if there are too many different ones.
              */

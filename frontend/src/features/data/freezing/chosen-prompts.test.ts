@@ -26,7 +26,7 @@ const groups = [
   group("test", 2, 60),
   group("test", 10, 40),
 ];
-const counted = { groups, left_out: [] as string[], has_tags: true };
+const counted = { groups, left_out: [] as string[], has_more_keys: false, has_tags: true };
 const test = toggled(EVERY, "split", "test");
 
 describe("what prompts are chosen by", () => {
@@ -101,6 +101,10 @@ describe("what is said of it", () => {
     expect(nChosen(unknown, test)).toBeNull();
     expect(nChosen(unknown, toggled(EVERY, null, "a"))).toBeNull();
     expect(nChosen(unknown, toggled(EVERY, "level", 2))).toBe(560);
+    const more = { ...counted, has_more_keys: true };
+    expect(nChosen(more, toggled(EVERY, "far", 2))).toBeNull();
+    expect(nChosen(more, test)).toBe(100);
+    expect(nChosen(counted, toggled(EVERY, "far", 2))).toBe(0);
     for (const one of [unknown, undefined])
       expect(chosenTaken("prompts", one, test)).toBe("The snapshot takes prompts with split test.");
   });

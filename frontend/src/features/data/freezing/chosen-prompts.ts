@@ -58,9 +58,10 @@ const nOf = (groups: readonly PromptGroup[]) => groups.reduce((n, one) => n + on
 
 /** How many prompts are like this; null: what was counted does not tell them apart. */
 export function nChosen(counted: PromptGroups, { tags, metadata }: Chosen): number | null {
-  const { groups, left_out: leftOut, has_tags: hasTags } = counted;
+  const { groups, has_tags: hasTags } = counted;
   const wanted = Object.entries(metadata).filter(([, values]) => values.length > 0);
-  if ((tags.length > 0 && !hasTags) || wanted.some(([key]) => leftOut.includes(key))) return null;
+  if ((tags.length > 0 && !hasTags) || wanted.some(([key]) => !isCounted(counted, key)))
+    return null;
   return nOf(
     groups.filter(
       (group) =>
@@ -72,6 +73,11 @@ export function nChosen(counted: PromptGroups, { tags, metadata }: Chosen): numb
     ),
   );
 }
+
+const isCounted = (
+  { groups, left_out: leftOut, has_more_keys: hasMore }: PromptGroups,
+  key: string,
+) => !leftOut.includes(key) && (!hasMore || groups.some(({ metadata }) => key in metadata));
 
 export const valuesAt = (chosen: Chosen, key: string | null): readonly Value[] =>
   key === null ? chosen.tags : (chosen.metadata[key] ?? []);

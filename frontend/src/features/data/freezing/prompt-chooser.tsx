@@ -16,7 +16,7 @@ export function PromptChooser(props: {
   // Only at first: whoever takes back the last choice goes on to choose.
   const [isOpen] = useState(() => !isEvery(props.chosen));
   if (facets.length === 0) return null;
-  const { left_out: leftOut, has_tags: hasTags } = props.counted;
+  const { left_out: leftOut, has_more_keys: hasMore, has_tags: hasTags } = props.counted;
   return (
     <details className="some-prompts" open={isOpen}>
       <summary>Only some prompts</summary>
@@ -33,6 +33,7 @@ export function PromptChooser(props: {
           {leftOut.length === 1 ? "is" : "are"} not listed: <PlainText text={leftOut.join(", ")} />.
         </p>
       )}
+      {hasMore && <p className="small faint">Only the first hundred keys are listed.</p>}
       {!hasTags && <p className="small faint">There are too many different tags to list them.</p>}
     </details>
   );
