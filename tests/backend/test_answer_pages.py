@@ -106,7 +106,7 @@ def test_long_prompts_make_pages_short(
 ) -> None:
     """Each answer has its prompt with it, which may be as long as a page."""
     api: TestClient = service.client()
-    turns = [{"role": "user", "content": "p" * 1_500_000}]
+    turns = [{"role": "user", "content": "p" * 187_500}] * 8
     with service.app.state.database.write() as session:
         session.execute(update(Prompt).values(messages=turns))
     cursor: str | None = "n0"

@@ -166,7 +166,8 @@ def answers(api: TestClient, ids: Mapping[str, str], live: str) -> dict[str, str
         if path.endswith("/runs"):
             asked = {"state": "succeeded"}
         # A run that samples leaves answers, and people compare two of these.
-        run_id = ids["sampled_id" if path.endswith(("/answers", "/versus")) else "run_id"]
+        is_of_sampler = "/answers" in path or path.endswith("/versus")
+        run_id = ids["sampled_id" if is_of_sampler else "run_id"]
         path = path.removeprefix("/api/v1").format(**{**ids, "run_id": run_id})
         answer = api.get(path, params=asked)
         assert answer.status_code == 200, f"{path}: {answer.text}"

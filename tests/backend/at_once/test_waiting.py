@@ -23,7 +23,7 @@ from backend.store.data import (
 )
 from backend.store.db import Database
 from backend.store.people import invitations, users
-from backend.store.people.invitations import Link
+from backend.store.people.invitations import Link, Offer
 from backend.store.runs import experiments, runs
 from backend.store.tables.data import Assignment, Project, ProjectTally
 from backend.store.tables.runs import Checkpoint, Run
@@ -189,16 +189,8 @@ def test_an_administrator_who_joins_and_a_change_of_the_sender(postgres: Databas
         joins = users.create(session, name="Grace", role=Role.RESEARCHER, at=AT)
         project = projects.create(session, ProjectBody(name="P"), at=AT).id
     with postgres.write() as session:
-        invitations.add(
-            session,
-            sender,
-            project,
-            name="Grace",
-            email=None,
-            role=Role.ADMIN,
-            link=Link("t", LATER),
-            at=AT,
-        )
+        offer = Offer("Grace", None, Link("t", LATER))
+        invitations.add(session, sender, project, [offer], role=Role.ADMIN, at=AT)
     caller = Caller(id=joins.id, name=joins.name, role=Role.RESEARCHER)
     with postgres.write() as session:
         users.change(session, sender.id, name="Ada L.")
