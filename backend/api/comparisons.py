@@ -102,7 +102,7 @@ async def _changed(
 
     def _ask(session: SessionDep, _: Caller) -> ComparisonsChanged:
         if body.comparison_ids is not None:
-            comparisons.must_be_judged(session, body.comparison_ids)
+            comparisons.must_be_judged(session, project_id, body.comparison_ids)
         changed = comparisons.ask_for_more(session, project_id, quotas)
         asked = {"judgments_required": body.judgments_required}
         phases.note_change(before=None, after={**asked, **changed.model_dump()})

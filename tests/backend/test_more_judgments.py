@@ -8,11 +8,13 @@ from fastapi.testclient import TestClient
 
 from backend.api import comparisons as api_comparisons
 from backend.store.db import Database
+from tests.backend.conftest import Service
 from tests.backend.test_assignments import ranked, take
 from tests.backend.test_criteria import new_project
 from tests.backend.test_loop import upload
 from tests.backend.test_next_comparison import check_counts
 from tests.backend.test_practice import Class
+from tests.plans import sent_to
 
 NewUser = Callable[..., tuple[TestClient, dict[str, Any]]]
 NONE = {"comparisons": 0, "judgments": 0}
@@ -187,11 +189,20 @@ def test_what_cannot_be_asked_is_refused(
     assert said in answer.text
 
 
-def test_a_comparison_of_another_project_is_not_found_here(api: TestClient) -> None:
-    here, there = new_project(api, 1), new_project(api, 1)
-    (one,) = listed(api, there)
+def test_a_comparison_of_another_project_is_not_found_here_whatever_it_is_for(
+    api: TestClient, service: Service
+) -> None:
+    here, there = new_project(api, 1), Class(api, practice=1, comparisons=2)
+    (own,) = listed(api, here)
+    told: set[tuple[int, str, str | None]] = set()
 
-    answer = ask(api, here, comparison_ids=[one["id"]], judgments_required=2)
+    with sent_to(service.app.state.database) as sent:
+        for one in (*there.ids, "comparison_x"):
+            answer = ask(api, here, comparison_ids=[own["id"], one], judgments_required=2)
+            said = answer.json()
+            detail = said["detail"].replace(one, "ID")
+            told.add((answer.status_code, detail, said.get("advice")))
 
-    assert answer.status_code == 404
-    assert wanted(api, there) == [1]
+    assert [status for status, *_ in told] == [404], told
+    assert not [one for one in sent if "FOR UPDATE OF comparisons" in one.statement]
+    assert (wanted(api, here), wanted(api, there.project)) == ([1], [0, 1])

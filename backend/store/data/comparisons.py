@@ -298,8 +298,15 @@ def ask_for_more(
     return ComparisonsChanged(comparisons=len(more), judgments=wanted)
 
 
-def must_be_judged(session: Session, comparison_ids: Sequence[str]) -> None:
-    """Raise Conflict if one of these is for practice, and so wants no judgments."""
+def must_be_judged(session: Session, project_id: str, comparison_ids: Sequence[str]) -> None:
+    """Raise Conflict if one of these is for practice, and so wants no judgments.
+
+    Raises NotFound before, for one that is not of the project. Nothing is locked: of another
+    project nobody is told anything, and nobody there waits.
+    """
+    named = select(Comparison.id, Comparison.project_id).where(Comparison.id.in_(comparison_ids))
+    here = {one for one, found_in in session.execute(named) if found_in == project_id}
+    _must_be_there(comparison_ids, here)
     asked = PracticeComparison.comparison_id.in_(comparison_ids)
     found = session.scalar(select(func.min(PracticeComparison.comparison_id)).where(asked))
     if found is not None:
