@@ -28,8 +28,8 @@ _PACKED = {
     b"\xfd7zXZ\0": ("xz", "unxz"),
     b"\x28\xb5\x2f\xfd": ("zstd", "unzstd"),
 }
-# It says what it is behind the name and the numbers of its first file.
-_TAR_AT, _TAR = 257, b"ustar"
+# It says what it is behind the name and the numbers of its first file, some of which end in NUL.
+_TAR_AT, _TAR = 257, (b"ustar\0", b"ustar ")
 
 
 def is_parquet(head: bytes) -> bool:
@@ -88,10 +88,15 @@ def _is_text(line: bytes) -> bool:
     return isinstance(found, str) and found not in PROMPT_KEYS
 
 
+def _is_tar(head: bytes) -> bool:
+    """Whether a file that begins so is an archive, and not text with "mustard" at this place."""
+    return head.startswith(_TAR, _TAR_AT) and b"\0" in head[:_TAR_AT]
+
+
 def _must_be_readable(head: bytes) -> None:
     """Raise InvalidInput for a packed file and for one that is not text; Parquet is fine."""
     packed = [of for start, of in _PACKED.items() if head.startswith(start)]
-    if head.startswith(_TAR, _TAR_AT):
+    if _is_tar(head):
         packed.append(("tar", "tar -xf"))
     if packed:
         kind, command = packed[0]

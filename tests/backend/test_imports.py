@@ -433,14 +433,27 @@ def test_an_annotator_who_contradicts_himself_is_told_so(api: TestClient, projec
     assert api.get("/users").json()["items"][0]["name"] == "Administrator"
 
 
-def tar_of(name: str, content: bytes) -> bytes:
+def tar_of(name: str, content: bytes, kind: int = tarfile.GNU_FORMAT) -> bytes:
     """An archive with one file, as MATH was published."""
     packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
+    with tarfile.open(fileobj=packed, mode="w", format=kind) as archive:
         member = tarfile.TarInfo(name)
         member.size = len(content)
         archive.addfile(member, io.BytesIO(content))
     return packed.getvalue()
+
+
+@pytest.mark.parametrize("word", ["mustard", "mustar seeds"])
+def test_a_text_that_names_the_format_where_an_archive_does_is_read(
+    light: tuple[TestClient, str], word: str
+) -> None:
+    api, project = light
+    begin = '{"prompt": "'
+    text = word.rjust(257 + len(word) - word.index("ustar") - len(begin), "-")
+    content = json.dumps({"prompt": text}).encode()
+    assert content[257:].startswith(b"ustar")
+
+    assert send(api, project, "prompts", content).json()["accepted"] == 1
 
 
 @pytest.mark.parametrize("strict", ["true", "false"])
@@ -450,12 +463,13 @@ def tar_of(name: str, content: bytes) -> bytes:
         (gzip.compress(b'{"prompt": "one"}\n'), "the file is gzip"),
         (b"PK\x03\x04" + bytes(40), "the file is zip"),
         (tar_of("MATH/train/algebra/1.json", b"{}"), "the file is tar"),
+        (tar_of(100 * "m", b"{}", tarfile.USTAR_FORMAT), "the file is tar"),
         ('{"prompt": "one"}\n'.encode("utf-16"), "the file has NUL bytes"),
         (b"", "the file has no rows"),
         (b"\n \n", "the file has no rows"),
         (b"[]", "the file has no rows"),
     ],
-    ids=["gzip", "zip", "tar", "utf-16", "empty", "blank", "no elements"],
+    ids=["gzip", "zip", "tar", "ustar", "utf-16", "empty", "blank", "no elements"],
 )
 def test_a_file_that_holds_no_records_is_an_error(
     light: tuple[TestClient, str], content: bytes, said: str, strict: str
