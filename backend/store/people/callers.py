@@ -2,7 +2,8 @@
 
 Called by `keys`, `sign_ins` and `invitations` beside it. Whoever makes or uses what lets somebody
 in holds the rows that it ends with: whoever revokes a key or deactivates a user waits for them, and
-then ends what was made too. Users are held before keys, and by number.
+then ends what was made too, and whoever counts what a user has is alone with it. Users are held
+before keys, and by number.
 """
 
 from collections.abc import Collection, Sequence
@@ -63,9 +64,13 @@ def present(session: Session, maker: Caller) -> Caller:
 
 
 def hold_users(session: Session, user_ids: Collection[str]) -> dict[str, bool]:
-    """Keep these users as they are until the transaction ends; whether each is active, by id."""
+    """Keep these users as they are until the transaction ends; whether each is active, by id.
+
+    One transaction at a time holds a user, or two would count the same and both add to it. Foreign
+    keys may still be checked.
+    """
     held = select(User.id, User.is_active).where(User.id.in_(user_ids)).order_by(User.number)
-    return dict(session.execute(held.with_for_update(read=True)).all())
+    return dict(session.execute(held.with_for_update(key_share=True)).all())
 
 
 def _is_valid(session: Session, key: ApiKeyUsed | None) -> bool:

@@ -12,7 +12,7 @@ from backend import auth
 from backend.api import session as session_routes
 from backend.api.session import _Proven
 from backend.domain.access import Caller
-from backend.errors import Forbidden, NotSignedIn
+from backend.errors import Conflict, Forbidden, NotSignedIn
 from backend.schemas.projects.members import InvitationsBody
 from backend.schemas.projects.project import ProjectBody
 from backend.schemas.vocabulary import Role
@@ -146,6 +146,19 @@ def test_no_invitation_outlives_the_role_that_it_hands_out(place: Place) -> None
     with pytest.raises(Forbidden):
         other.result()
     assert place.left()[1] == 0
+
+
+@MAKES
+def test_two_at_once_make_no_more_than_one_person_may_have(
+    place: Place, make: Step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keys, "MOST_KEYS", 2)
+    monkeypatch.setattr(invitations, "MOST_OPEN", 1)
+    with place.database.write() as session:
+        make(place, session)
+        other = Beside(place.database, lambda beside: make(place, beside))
+    with pytest.raises(Conflict, match="at most"):
+        other.result()
 
 
 @MAKES

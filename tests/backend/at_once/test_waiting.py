@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
+from backend import auth
 from backend.domain.access import Caller
 from backend.domain.assignment import Quota
 from backend.schemas.comparisons import AssignmentAnswer, JudgmentBody
@@ -198,3 +199,21 @@ def test_an_administrator_who_joins_and_a_change_of_the_sender(postgres: Databas
         invitations.revoke_beyond(session, sender.id, at=AT)
 
     assert other.result().role is Role.ADMIN
+
+
+def test_a_key_that_an_administrator_makes_and_a_change_of_its_owner(postgres: Database) -> None:
+    with postgres.write() as session:
+        ada = users.create(session, name="Ada", role=Role.ADMIN, at=AT)
+        owner = users.create(session, name="Grace", role=Role.ANNOTATOR, at=AT)
+    maker = Caller(id=ada.id, name=ada.name, role=Role.ADMIN)
+    with postgres.write() as session:
+        users.hold(session, ada.id)
+        other = Beside(
+            postgres,
+            lambda beside: auth.add_key(
+                beside, user_id=owner.id, name="k", expires_in_s=None, maker=maker, at=AT
+            ),
+        )
+        users.change(session, owner.id, name="Grace H.")
+
+    assert other.result().name == "k"
