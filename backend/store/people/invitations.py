@@ -232,6 +232,7 @@ def join(session: Session, caller: Caller, token_sha256: str, *, at: datetime) -
         users.hold_with_admins(session, caller.id)
     else:
         users.hold(session, caller.id)
+    caller = callers.present(session, caller)
     row, _ = _open(session, token_sha256, at)
     role = Role(row.role)
     if not caller.holds_in(row.project_id, role):
