@@ -173,7 +173,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "list_artifacts": _reads(Of.RUN),
     "put_up_pairs": _runs(Of.RUN),
     "read_versus": _reads(Of.RUN)._replace(is_heavy=True),
-    "read_run_sets": _reads(Of.RUN),
+    "read_run_sets": _reads(Of.RUN)._replace(is_heavy=True),
     "create_experiment": _runs(Of.ANYWHERE, 1 * MIB),
     "list_experiments": _reads(Of.ANYWHERE),
     "get_experiment": _reads(Of.EXPERIMENT),

@@ -93,6 +93,7 @@ def requests_of(api: TestClient, seed: Seed, database: Database) -> dict[str, st
     runs = f"runs={one},{other}"
     return {
         "read_versus": f"/runs/{one}/versus?other_run_id={other}",
+        "read_run_sets": f"/runs/{one}/sets",
         "read_experiment_results": f"/experiments/{experiment}/results?format=markdown",
         "read_metrics": f"/metrics?{runs}&points=500&x=relative&from=10",
         "list_verdicts": f"/verdicts?{runs}",
