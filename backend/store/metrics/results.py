@@ -33,7 +33,7 @@ from backend.store import given as given_rows
 from backend.store import record_names
 from backend.store.data import snapshots
 from backend.store.metrics import draws, levels
-from backend.store.overlaps.counts import CommonPrompts
+from backend.store.overlaps.counts import CommonPrompts, Most
 from backend.store.runs import experiments
 from backend.store.tables.metrics import MetricPoint
 from backend.store.tables.models import Model
@@ -41,8 +41,8 @@ from backend.store.tables.runs import Run, RunFact
 
 # The newest ones of these models.
 MOST_EVALUATIONS = 500
-# Records of snapshots that are read to count common prompts, where these are not counted yet.
-MOST_RECORDS = 100_000
+# What is read of snapshots to count common prompts, where these are not counted yet.
+MOST_READ = Most(records=100_000, characters=256 * 2**20)
 _MODEL_FACTS = ("config.model.id", "config.model.hub_id")
 _AT_WORK = (RunState.QUEUED, RunState.RUNNING, RunState.STOPPING, RunState.PAUSED)
 
@@ -101,7 +101,7 @@ def _common(
 
     `trained`: the snapshots that policies were trained on; of several the counts that are largest.
     """
-    counts = CommonPrompts(session, MOST_RECORDS)
+    counts = CommonPrompts(session, MOST_READ)
     data = sorted(set(trained))
     found: dict[PromptSet, InCommon] = {}
     sets = {prompts for config in measuring for prompts, _ in sets_of(config)}

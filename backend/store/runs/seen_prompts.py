@@ -15,12 +15,12 @@ from backend.schemas.policy_gradient import PolicyGradientConfig
 from backend.schemas.references import Reference
 from backend.schemas.runs import ConfigProblem
 from backend.schemas.training import EvaluateConfig, RunConfig
-from backend.store.overlaps.counts import CommonPrompts
+from backend.store.overlaps.counts import CommonPrompts, Most
 from backend.store.tables.models import Model
 from backend.store.tables.runs import Run
 
-# Records that one validation reads: a part of a second. The trainer and the tables count again.
-MOST_RECORDS = 20_000
+# What one validation reads: a part of a second. The trainer and the tables count again.
+MOST = Most(records=20_000, characters=32 * 2**20)
 
 
 class _Set(NamedTuple):
@@ -32,11 +32,14 @@ class _Set(NamedTuple):
 
 
 def warnings(session: Session, config: RunConfig) -> Iterator[ConfigProblem]:
-    """A warning for each set with prompts that the measured policy was trained on or chosen by."""
+    """A warning for each set with prompts that the measured policy was trained on or chosen by.
+
+    It reads snapshots: never call it within the write turn.
+    """
     trained = _trained_on(session, config)
     if trained is None:
         return
-    counts = CommonPrompts(session, MOST_RECORDS)
+    counts = CommonPrompts(session, MOST)
     for one in _sets(config):
         if one.prompts.id is None or one.prompts.id == trained:
             continue

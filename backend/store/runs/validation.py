@@ -74,7 +74,8 @@ def validate(
 ) -> ValidationAnswer:
     """Every problem of a config; without an error, also the config completed and with hashes.
 
-    `holds_models`: keep the files of its models from being deleted until the transaction ends.
+    `holds_models`: keep the files of its models from being deleted until the transaction ends. That
+    is within the write turn, where no snapshot is read for a warning.
     """
     parsed = draft.config
     if parsed is None:
@@ -84,7 +85,7 @@ def validate(
         _check_pointer(session, caller, parsed, pointer, found, holds_models=holds_models)
     _check_vocabularies(found)
     _check_windows(longest_sequence(parsed), found)
-    if not any(problem.level == "error" for problem in found.problems):
+    if not holds_models and not any(problem.level == "error" for problem in found.problems):
         found.problems.extend(seen_prompts.warnings(session, parsed))
     valid = all(problem.level != "error" for problem in found.problems)
     completed = parsed.model_dump(mode="json")

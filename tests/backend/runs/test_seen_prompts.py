@@ -1,14 +1,24 @@
 """Sets that share prompts with what a policy is trained on: warned of, and marked in results."""
 
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
 from backend.store.db import Database
-from backend.store.overlaps.counts import CommonPrompts
+from backend.store.overlaps import counts
+from backend.store.overlaps.counts import CommonPrompts, Most
 from backend.store.tables.models import Model
+from tests.backend.conftest import Service
 from tests.backend.runs.conftest import AT, Seed
 from tests.backend.runs.test_differences_api import frozen
+from tests.plans import sent_to
+
+ENOUGH = Most(records=1000, characters=10**6)
 
 
 def warned(api: TestClient, seed: Seed, config: dict[str, Any]) -> list[tuple[str, str]]:
@@ -59,9 +69,80 @@ def test_a_request_reads_no_more_records_than_it_may(seed: Seed, database: Datab
     large = frozen(database, seed, "large", dict.fromkeys("abcdefg", "train"))
     small = frozen(database, seed, "small", {"b": "train"})
     with database.read() as session:
-        few = CommonPrompts(session, 3)
+        few = CommonPrompts(session, ENOUGH._replace(records=3))
         assert few.of(trained, large, "all") is None
         assert few.of(trained, small, "all") == (0, 1, 1)
         assert few.of(trained, "snapshot_none", "all") is None
-        assert CommonPrompts(session, 9).of(trained, large, "train") == (1, 1, 7)
-        assert CommonPrompts(session, 0).of(trained, large, "train") == (1, 1, 7)
+        assert CommonPrompts(session, ENOUGH).of(trained, large, "train") == (1, 1, 7)
+        nothing = CommonPrompts(session, Most(0, 0))
+        assert nothing.of(trained, large, "train") == (1, 1, 7)
+
+
+def test_a_request_reads_no_longer_records_than_it_may(seed: Seed, database: Database) -> None:
+    """A few records may have 2 MiB each; what was too long is not read in vain again."""
+    trained = frozen(database, seed, "trained", {"a": "train"})
+    long = frozen(database, seed, "long", {"x" * 5000: "train", "a": "train"})
+    short = frozen(database, seed, "short", {"a": "train"})
+    with database.read() as session:
+        most = ENOUGH._replace(characters=4000)
+        first = CommonPrompts(session, most)
+        assert first.of(trained, long, "all") is None
+        with sent_to(database) as sent:
+            assert first.of(trained, long, "train") is None
+            assert first.of(trained, short, "all") is None
+            then = CommonPrompts(session, most)
+            assert then.of(trained, long, "all") is None
+            assert [one for one in sent if "snapshot_lines" in one.statement] == []
+        assert then.of(trained, short, "all") == (1, 0, 1)
+        assert CommonPrompts(session, ENOUGH).of(trained, long, "all") == (1, 0, 2)
+
+
+@contextmanager
+def threads_that_take_turns() -> Iterator[ThreadPoolExecutor]:
+    """Two threads, each of which may be interrupted after every few instructions."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            yield threads
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_what_another_request_forgets_is_counted_again(
+    seed: Seed, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are forgotten where there is no room for one more, whoever looks for one of them."""
+    monkeypatch.setattr(counts, "MOST_KEPT", 1)
+    trained = frozen(database, seed, "trained", {"a": "train", "b": "heldout"})
+    one = frozen(database, seed, "one", {"a": "train"})
+    other = frozen(database, seed, "other", {"b": "train"})
+
+    def found() -> set[tuple[Any, Any]]:
+        with database.read() as session:
+            common = CommonPrompts(session, ENOUGH)
+            return {
+                (common.of(trained, one, "all"), common.of(trained, other, "all"))
+                for _ in range(5000)
+            }
+
+    with threads_that_take_turns() as threads:
+        asked = [threads.submit(found) for _ in range(2)]
+        assert [done.result() for done in asked] == [{((1, 0, 1), (0, 1, 1))}] * 2
+
+
+def test_no_snapshot_is_read_where_a_run_is_created(
+    api: TestClient, service: Service, seed: Seed, database: Database
+) -> None:
+    """All others who write would wait for it, and the warnings of `validate` are not told there."""
+    own = frozen(database, seed, "own", {"a": "train"})
+    same = frozen(database, seed, "same", {"a": "train"})
+    sets = [{"name": "same", "prompts": {"id": same}}]
+    config = seed.policy_gradient(prompts={"id": own}, evaluation_sets=sets)
+
+    with sent_to(service.app.state.database) as sent:
+        run = api.post("/runs", json=seed.body(config)).raise_for_status().json()["id"]
+        api.post(f"/runs/{run}/clone", json={}).raise_for_status()
+        assert [one for one in sent if "snapshot_lines" in one.statement] == []
+        assert len(warned(api, seed, config)) == 1
+        assert [one for one in sent if "snapshot_lines" in one.statement] != []
