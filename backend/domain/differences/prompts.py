@@ -1,6 +1,6 @@
 """What two snapshots have in common: which prompts, and on which side of the split."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from backend.schemas.compared.differences import PromptOverlap
@@ -34,6 +34,24 @@ class InCommon(NamedTuple):
     training: int
     heldout: int
     of: int
+
+    @property
+    def is_any(self) -> bool:
+        """Whether the other snapshot has any of them."""
+        return self.training > 0 or self.heldout > 0
+
+
+def most_of(counts: Sequence[InCommon | None]) -> InCommon | None:
+    """The largest of the counts of one set beside several snapshots, None for what is not known.
+
+    What was not counted may be any number, so it is not known whether there are none; that there
+    are some is known from the others alone.
+    """
+    known = [one for one in counts if one is not None]
+    if not known:
+        return None
+    most = InCommon(*map(max, zip(*known, strict=True)))
+    return most if most.is_any or len(known) == len(counts) else None
 
 
 def in_common(first: Sides, other: Sides, split: str) -> InCommon:

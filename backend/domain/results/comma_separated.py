@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from backend.domain.results.layout import seeds_of
-from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsRow
+from backend.schemas.metrics.results import ResultsAnswer, ResultsCell, ResultsColumn, ResultsRow
 from backend.schemas.metrics.verdicts import Span
 
 Cell = str | float | int | bool | None
@@ -24,7 +24,7 @@ def csv_of(answer: ResultsAnswer) -> str:
     lines = [
         [
             table.id, table.set, *_row(row), column.name, column.metric, column.unit, *_cell(cell),
-            column.is_trained, column.has_chosen, cell.standing,
+            *_seen(column), cell.standing,
         ]
         for table in answer.tables
         for row in table.rows
@@ -37,6 +37,12 @@ def csv_of(answer: ResultsAnswer) -> str:
 def _row(row: ResultsRow) -> Iterator[Cell]:
     yield from (row.name, row.is_start, json.dumps(row.config, sort_keys=True))
     yield from (row.config_sha256, seeds_of(row))
+
+
+def _seen(column: ResultsColumn) -> Sequence[Cell]:
+    """Whether runs were trained on its prompts, and chose by them; None where it is not known."""
+    otherwise = None if column.is_unchecked else False
+    return [column.is_trained or otherwise, column.has_chosen or otherwise]
 
 
 def _cell(cell: ResultsCell) -> Sequence[Cell]:

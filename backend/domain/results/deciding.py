@@ -20,7 +20,8 @@ class Evaluated:
 
     `metric` is pass@1 or else the reward, and `title` what people call it; `label` is the name of
     the set. `values` are by run. `has_chosen`: whether a run kept its checkpoint by prompts of the
-    set. `reward`: what scored the responses.
+    set; `is_unchecked`: whether it is not known if one was trained on some. `reward`: what scored
+    the responses.
     """
 
     metric: str
@@ -28,6 +29,7 @@ class Evaluated:
     label: str
     values: Mapping[str, float]
     has_chosen: bool = False
+    is_unchecked: bool = False
     reward: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
@@ -35,8 +37,9 @@ def evaluated(given: Given, draws: Sequence[Draw]) -> list[Evaluated]:
     """List what was found on each set that the models of all these runs were evaluated on.
 
     Beside runs that have succeeded, the others are not waited for: nobody can have evaluated what
-    they have not left. The first set decides. Sets that a run was trained on never decide. Those
-    that chose its checkpoint come last: the best of several numbers on a set is partly luck.
+    they have not left. The first set decides. Sets that a run was trained on never decide, and
+    those of which that is not known come after unseen ones. Those that chose its checkpoint come
+    last: the best of several numbers on a set is partly luck.
     """
     sets = [one for one in given.sets if not given.is_trained(one)]
     found = (_on(given, prompts, draws) for prompts in sets)
@@ -64,5 +67,6 @@ def _on(given: Given, prompts: PromptSet, draws: Sequence[Draw]) -> Evaluated | 
         given.labels[prompts],
         values,
         has_chosen=given.has_chosen(prompts),
+        is_unchecked=given.is_unchecked(prompts),
         reward=reward,
     )

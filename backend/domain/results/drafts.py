@@ -33,6 +33,7 @@ _UNITS = {"score_per_token": "per token", "length": "tokens", "reward": ""}
 _MEAN = "Mean"
 _APART = " These sets hold other prompts: compare within a column only."
 _CHOSE = "held-out prompts by which the checkpoints were chosen"
+_UNCHECKED = "prompts that were not checked for training prompts, because they are too many at once"
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,11 @@ class Column:
     is_trained: bool = False
     is_partly: bool = False
     has_chosen: bool = False
+    is_unchecked: bool = False
 
     @property
     def is_unseen(self) -> bool:
-        """Whether no run has seen its prompts, neither to train on nor to choose its model by."""
+        """Whether no run is known to have seen its prompts, to train on or to choose a model by."""
         return not self.is_trained and not self.has_chosen
 
 
@@ -148,7 +150,7 @@ def _passes(given: Given) -> Iterator[Draft]:
 
 
 def _sets(given: Given) -> Iterator[Draft]:
-    """Table 4: the score on each set that no run has seen, and the mean of all.
+    """Table 4: the score on each set that no run is known to have seen, and the mean of all.
 
     A set on which no group was measured would leave every group without a mean.
     """
@@ -279,20 +281,22 @@ def _column(given: Given, name: str, prompts: PromptSet, measure: str) -> Column
     return Column(
         name, [(prompts, measure)], direction_of(measure), unit,
         is_trained=given.is_trained(prompts), is_partly=given.is_partly(prompts),
-        has_chosen=given.has_chosen(prompts),
+        has_chosen=given.has_chosen(prompts), is_unchecked=given.is_unchecked(prompts),
     )  # fmt: skip
 
 
 def _told(given: Given, prompts: PromptSet) -> str:
     """The name of a set, and what the runs have seen of its prompts."""
     label = f"`{given.labels[prompts]}`"
-    if (found := given.in_common(prompts)) is not None and (found.training or found.heldout):
+    if (found := given.in_common(prompts)) is not None and found.is_any:
         return f"{label}, {_of_other_snapshot(found)}"
     if given.is_partly(prompts):
         return f"{label}, on some of whose prompts the runs were trained"
     if given.is_trained(prompts):
         return f"{label}, prompts that the runs were trained on"
-    return f"{label}, {_CHOSE}" if given.has_chosen(prompts) else label
+    if given.has_chosen(prompts):
+        return f"{label}, {_CHOSE}"
+    return f"{label}, {_UNCHECKED}" if given.is_unchecked(prompts) else label
 
 
 def _of_other_snapshot(found: InCommon) -> str:
@@ -312,6 +316,7 @@ def _with_mean(columns: Sequence[Column]) -> list[Column]:
         _MEAN, parts, first.direction, first.unit, is_mean=True, is_trained=is_trained,
         is_partly=is_trained and not all(map(_is_all_trained, columns)),
         has_chosen=any(column.has_chosen for column in columns),
+        is_unchecked=any(column.is_unchecked for column in columns),
     )  # fmt: skip
     return [*columns, mean]
 

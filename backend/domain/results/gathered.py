@@ -59,7 +59,7 @@ class Read:
     models: Mapping[str, KnownModel]
     names: Mapping[str, str]
     divided: frozenset[str] = frozenset()
-    common: Mapping[PromptSet, InCommon] = field(default_factory=dict)
+    common: Mapping[PromptSet, InCommon | None] = field(default_factory=dict)
 
 
 def gathered(read: Read) -> Given:

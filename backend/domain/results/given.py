@@ -20,7 +20,7 @@ class Given:
 
     `divided`: the snapshots that have held-out prompts beside those to be trained on. `outputs`:
     the step of the weights that each run has left, where known. `common`: the prompts that sets of
-    other snapshots have in common with those that were trained on.
+    other snapshots have in common with those that were trained on; None = nobody has counted them.
     """
 
     rows: Sequence[Row]
@@ -31,11 +31,11 @@ class Given:
     commits: Sequence[str] = ()
     divided: frozenset[str] = frozenset()
     outputs: Mapping[str, int] = field(default_factory=dict)
-    common: Mapping[PromptSet, InCommon] = field(default_factory=dict)
+    common: Mapping[PromptSet, InCommon | None] = field(default_factory=dict)
 
     @cached_property
     def sets(self) -> list[PromptSet]:
-        """All sets, the most telling first: unseen, those that chose, those that were trained on.
+        """All sets, the most telling first: unseen, unchecked, those that chose, those trained on.
 
         Of equals first those that measured most runs; last of all those that measured no group.
         Without texts, which are `texts`.
@@ -53,7 +53,7 @@ class Given:
             self.labels,
             key=lambda one: (
                 self.n_measured(one) == 0, self.is_trained(one), self.has_chosen(one),
-                -self.n_measured(one), self.labels[one],
+                self.is_unchecked(one), -self.n_measured(one), self.labels[one],
             ),
         )  # fmt: skip
 
@@ -92,6 +92,10 @@ class Given:
     def has_chosen(self, prompts: PromptSet) -> bool:
         """Whether a run kept its best checkpoint by prompts of this set."""
         return self._seen.has_chosen(prompts)
+
+    def is_unchecked(self, prompts: PromptSet) -> bool:
+        """Whether it is not known if a run was trained on prompts of this set."""
+        return self._seen.is_unchecked(prompts)
 
     def in_common(self, prompts: PromptSet) -> InCommon | None:
         """How many prompts a set of another snapshot has in common with what was trained on."""

@@ -48,10 +48,12 @@ def heading_of(table: ResultsTable, column: ResultsColumn) -> str:
 
 
 def _mark_of(column: ResultsColumn) -> str:
-    """What the runs have seen of the prompts of a column; empty for nothing."""
+    """What the runs have seen of the prompts of a column, if it is known; empty for nothing."""
     if column.is_trained:
         return "partly trained on" if column.is_partly else "trained on"
-    return "checkpoints chosen on it" if column.has_chosen else ""
+    if column.has_chosen:
+        return "checkpoints chosen on it"
+    return "not checked for training prompts" if column.is_unchecked else ""
 
 
 def sentence_of(value: str, *, text: Write, code: Write) -> str:

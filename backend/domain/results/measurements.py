@@ -70,19 +70,20 @@ class Seen:
     """What policies have seen: the snapshots that they were trained on.
 
     `divided`: the snapshots that have held-out prompts beside those to be trained on. `common`: of
-    sets of other snapshots, the prompts that they have in common with one that was trained on.
+    sets of other snapshots, the prompts that they have in common with one that was trained on; None
+    = nobody has counted them.
     """
 
     data: frozenset[str] = frozenset()
     divided: frozenset[str] = frozenset()
-    common: Mapping[PromptSet, InCommon] = field(default_factory=dict)
+    common: Mapping[PromptSet, InCommon | None] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls,
         configs: Iterable[Mapping[str, Any]],
         divided: frozenset[str],
-        common: Mapping[PromptSet, InCommon] | None = None,
+        common: Mapping[PromptSet, InCommon | None] | None = None,
     ) -> "Seen":
         """What the policies among the runs with these configs have seen."""
         return cls(trained_data(configs), divided, common or {})
@@ -106,12 +107,19 @@ class Seen:
             return prompts.split == "heldout"
         return self._common(prompts).heldout > 0
 
+    def is_unchecked(self, prompts: PromptSet) -> bool:
+        """Whether it is not known if a policy was trained on prompts of this set."""
+        if prompts.data in self.data:
+            return False
+        return prompts in self.common and self.common[prompts] is None
+
     def counted(self, prompts: PromptSet) -> InCommon | None:
         """How many prompts a set of another snapshot has in common with what was trained on."""
         return None if prompts.data in self.data else self.common.get(prompts)
 
     def _common(self, prompts: PromptSet) -> InCommon:
-        return self.common.get(prompts, _NOTHING)
+        found = self.common.get(prompts)
+        return _NOTHING if found is None else found
 
 
 def trained_data(configs: Iterable[Mapping[str, Any]]) -> frozenset[str]:

@@ -55,6 +55,7 @@ def sets_measured(
                 "is_trained": seen.is_trained(prompts),
                 "is_partly": seen.is_partly(prompts),
                 "has_chosen": seen.has_chosen(prompts),
+                "is_unchecked": seen.is_unchecked(prompts),
             }
         )
         for prompts, sampling in samplings.items()

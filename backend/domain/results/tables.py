@@ -65,7 +65,7 @@ def _filled(draft: Draft, given: Given) -> ResultsTable:
         ResultsColumn(
             name=one.name, metric=_metric_of(one), unit=one.unit, direction=one.direction,
             is_mean=one.is_mean, is_trained=one.is_trained, is_partly=one.is_partly,
-            has_chosen=one.has_chosen,
+            has_chosen=one.has_chosen, is_unchecked=one.is_unchecked,
         )
         for one in draft.columns
     ]  # fmt: skip

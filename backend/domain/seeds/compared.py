@@ -97,7 +97,8 @@ class Measure:
 
     `evaluated_on`: the set on which evaluations measured what the runs left; None if the runs have
     measured it themselves, or somebody attached it; `has_chosen`: whether a run chose its output
-    by prompts of this set; `sets`: all that evaluations could decide by.
+    by prompts of this set; `is_unchecked`: whether it is not known if one was trained on some;
+    `sets`: all that evaluations could decide by.
     `attached`: what was attached to all that have succeeded. `title`: by default as their method
     calls it.
     `reward`: what scored the evaluations; None if the runs' own rewards did.
@@ -109,6 +110,7 @@ class Measure:
     why_none: str = ""
     evaluated_on: str | None = None
     has_chosen: bool = False
+    is_unchecked: bool = False
     sets: Sequence[str] = ()
     attached: str | None = None
     reward: Mapping[str, Any] | None = None
@@ -148,6 +150,7 @@ def compared(
         title=_title(by, firsts[apart.index(None)]),
         evaluated_on=by.evaluated_on,
         has_chosen=by.has_chosen,
+        is_unchecked=by.is_unchecked,
         has_outputs=any(firsts[place]["method"] not in SAMPLERS for place in places),
         evaluation_sets=list(by.sets),
         attached=None if by.attached is None else _called(by.attached, firsts[0]),

@@ -38,6 +38,11 @@ class ResultsColumn(ApiAnswer):
     has_chosen: bool = Field(
         False, description="On held-out prompts by which the runs chose the checkpoints they kept."
     )
+    is_unchecked: bool = Field(
+        False,
+        description="Whether it is not known if the runs were trained on its prompts: there are "
+        "too many to compare with those that were trained on.",
+    )
 
 
 class ResultsPoint(ApiAnswer):

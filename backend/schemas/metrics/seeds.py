@@ -99,6 +99,11 @@ class SeedGroups(ApiAnswer):
         description="Whether at least one run chose its output on the prompts of `evaluated_on`; "
         "its value may then look better than it is.",
     )
+    is_unchecked: bool = Field(
+        False,
+        description="Whether it is not known if a run was trained on prompts of `evaluated_on`: "
+        "there are too many to compare with those that were trained on.",
+    )
     has_outputs: bool = Field(
         description="Whether a run that is compared trains, and so keeps an output, of which its "
         "own newest value need not be. Runs that sample or evaluate keep none."

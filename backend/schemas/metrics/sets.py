@@ -52,6 +52,11 @@ class MeasuredSet(ApiAnswer):
     has_chosen: bool = Field(
         False, description="Whether the checkpoint that the policy kept was chosen by its prompts."
     )
+    is_unchecked: bool = Field(
+        False,
+        description="Whether it is not known if the policy was trained on its prompts: there are "
+        "too many to compare with those that were trained on.",
+    )
     measures: list[SetMeasure]
     breakdowns: list[SetBreakdown]
 

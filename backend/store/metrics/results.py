@@ -11,7 +11,7 @@ from sqlalchemy import String, select
 from sqlalchemy.orm import Session
 
 from backend.domain.access import Caller
-from backend.domain.differences.prompts import InCommon
+from backend.domain.differences.prompts import InCommon, most_of
 from backend.domain.results.gathered import KnownModel, Read, gathered
 from backend.domain.results.given import Given
 from backend.domain.results.measurements import (
@@ -95,26 +95,23 @@ def _divided(session: Session, configs: Iterable[Mapping[str, Any]]) -> frozense
 
 
 def _common(
-    session: Session, measuring: Sequence[Mapping[str, Any]], trained: Iterable[str]
-) -> dict[PromptSet, InCommon]:
+    session: Session, measuring: Sequence[Mapping[str, Any]], trained: Collection[str]
+) -> dict[PromptSet, InCommon | None]:
     """The prompts that the sets of these configs have in common with other snapshots.
 
     `trained`: the snapshots that policies were trained on; of several the counts that are largest.
+    None where they were not counted. Of a set of one of these snapshots its split says what was
+    seen.
     """
+    if not trained:
+        return {}
     counts = CommonPrompts(session, MOST_READ)
-    data = sorted(set(trained))
-    found: dict[PromptSet, InCommon] = {}
     sets = {prompts for config in measuring for prompts, _ in sets_of(config)}
-    for prompts in sorted(sets, key=lambda one: (one.name, one.data, one.split)):
-        each = [
-            one
-            for snapshot in data
-            if snapshot != prompts.data and prompts.data
-            if (one := counts.of(snapshot, prompts.data, prompts.split)) is not None
-        ]
-        if each:
-            found[prompts] = InCommon(*map(max, zip(*each, strict=True)))
-    return found
+    others = (one for one in sets if one.data and one.data not in trained)
+    return {
+        one: most_of([counts.of(data, one.data, one.split) for data in sorted(trained)])
+        for one in sorted(others, key=lambda one: (one.name, one.data, one.split))
+    }
 
 
 def of_experiment(session: Session, experiment_id: str, caller: Caller) -> ResultsAnswer:

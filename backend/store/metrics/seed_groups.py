@@ -111,6 +111,7 @@ def _deciding(session: Session, asked: _Asked, evaluated_on: str | None, caller:
             values,
             evaluated_on=one.label,
             has_chosen=one.has_chosen,
+            is_unchecked=one.is_unchecked,
             reward=one.reward or {},
         )
     elif metric is None:

@@ -2124,6 +2124,12 @@ export interface components {
              * @default false
              */
             has_chosen: boolean;
+            /**
+             * Is Unchecked
+             * @description Whether it is not known if the policy was trained on its prompts: there are too many to compare with those that were trained on.
+             * @default false
+             */
+            is_unchecked: boolean;
             /** Measures */
             measures: components["schemas"]["SetMeasure"][];
             /** Breakdowns */
@@ -3545,6 +3551,12 @@ export interface components {
              * @default false
              */
             has_chosen: boolean;
+            /**
+             * Is Unchecked
+             * @description Whether it is not known if the runs were trained on its prompts: there are too many to compare with those that were trained on.
+             * @default false
+             */
+            is_unchecked: boolean;
         };
         /**
          * ResultsPoint
@@ -4265,6 +4277,12 @@ export interface components {
              * @default false
              */
             has_chosen: boolean;
+            /**
+             * Is Unchecked
+             * @description Whether it is not known if a run was trained on prompts of `evaluated_on`: there are too many to compare with those that were trained on.
+             * @default false
+             */
+            is_unchecked: boolean;
             /**
              * Has Outputs
              * @description Whether a run that is compared trains, and so keeps an output, of which its own newest value need not be. Runs that sample or evaluate keep none.

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend.domain.differences.environments import EXPECTED, environment_differences
-from backend.domain.differences.prompts import in_common, overlap
+from backend.domain.differences.prompts import InCommon, in_common, most_of, overlap
 
 
 def reported(**more: Any) -> dict[str, Any]:
@@ -128,3 +128,14 @@ def test_common_prompts_of_a_set_are_what_a_slow_count_finds(
         sum(one in first and first[one] for one in asked),
         len(asked),
     )
+
+
+def test_what_was_not_counted_is_not_none_at_all() -> None:
+    none, trained, chose = InCommon(0, 0, 5), InCommon(3, 0, 5), InCommon(0, 2, 5)
+
+    assert most_of([none, none]) == none
+    assert most_of([none, trained, chose]) == (3, 2, 5)
+    # That some were trained on is known, whatever else there is.
+    assert most_of([None, trained]) == trained
+    assert most_of([None, none]) is None
+    assert most_of([None]) is None

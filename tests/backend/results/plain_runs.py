@@ -60,13 +60,13 @@ def given_of(
     evaluations: Sequence[MeasuredRun],
     makers: Sequence[MeasuredRun] = (),
     divided: Sequence[str] = (),
-    common: Mapping[PromptSet, InCommon] | None = None,
+    common: Mapping[PromptSet, InCommon | None] | None = None,
     **models: KnownModel,
 ) -> Given:
     """What was measured; the run `x` made `model_x`, and nobody known made the SFT model.
 
     `divided`: the snapshots that have held-out prompts, too; `common`: the prompts of sets that are
-    in the snapshot that was trained on.
+    in the snapshot that was trained on, None where nobody has counted them.
     """
     known = {f"model_{run.id}": KnownModel(f"of {run.id}", run.id) for run in (*asked, *makers)}
     data = {"snapshot_test": "test", "snapshot_train": "train"}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backend.domain.results.deciding import Evaluated, evaluated
-from backend.domain.results.measurements import MeasuredRun
+from backend.domain.results.measurements import MeasuredRun, PromptSet
 from backend.schemas.vocabulary import RunState
 from tests.backend.results.plain_runs import evaluation, given_of, named, policy
 
@@ -129,6 +129,27 @@ def test_prompts_that_chose_the_checkpoint_decide_only_where_no_others_do() -> N
         )
     )
     assert beside == Evaluated("eval/z/pass@1", "pass@1", "z", {"a": 0.1, "b": 0.1})
+
+
+def test_a_set_that_nobody_has_checked_decides_only_where_no_unseen_one_does() -> None:
+    """By its name it would come first. What is known to have chosen the checkpoints comes last."""
+    values = {"eval/pass@1": 0.4, "eval/a/pass@1": 0.1}
+    a, test = PromptSet("a", "snapshot_a", "all"), PromptSet("", "snapshot_test", "all")
+
+    def order(*unchecked: PromptSet, **changes: Any) -> list[tuple[str, bool]]:
+        found = [
+            evaluation(n, f"model_{run.id}", values, evaluation_sets=[named("a")], **changes)
+            for n, run in enumerate(RUNS, 10)
+        ]
+        given = given_of(RUNS, found, common=dict.fromkeys(unchecked))
+        draws = [run.drawn for run in RUNS]
+        return [(one.label, one.is_unchecked) for one in evaluated(given, draws)]
+
+    assert order() == [("a", False), ("test", False)]
+    assert order(a) == [("test", False), ("a", True)]
+    assert order(a, test) == [("a", True), ("test", True)]
+    chose = {"prompts": {"id": "snapshot_train"}, "split": "heldout"}
+    assert order(a, **chose) == [("a", True), ("held-out prompts of train", False)]
 
 
 def test_every_set_that_all_models_were_evaluated_on_could_decide() -> None:

@@ -73,7 +73,8 @@ def test_a_set_says_what_the_measured_policy_has_seen_of_it() -> None:
     }
     sets = [named("a", **trained, split="train"), named("b", **trained), named("ood")]
     run = evaluation(1, "model_p", values, **trained, split="heldout", evaluation_sets=sets)
-    seen = Seen.of([policy("p", 0).config], frozenset({"snapshot_train"}))
+    unchecked = {PromptSet("ood", "snapshot_ood", "all"): None}
+    seen = Seen.of([policy("p", 0).config], frozenset({"snapshot_train"}), unchecked)
 
     found = sets_measured(run, {"snapshot_train": "train"}, {}, seen).sets
 
@@ -82,3 +83,4 @@ def test_a_set_says_what_the_measured_policy_has_seen_of_it() -> None:
         "": (False, False, True), "a": (True, False, False),
         "b": (True, True, False), "ood": (False, False, False),
     }  # fmt: skip
+    assert [one.name for one in found if one.is_unchecked] == ["ood"]

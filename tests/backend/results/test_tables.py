@@ -506,6 +506,23 @@ def test_prompts_that_another_snapshot_shares_with_the_training_data_are_no_unse
     assert captions["new"].startswith("On `new`: ")
 
 
+def test_a_set_that_nobody_has_checked_says_so_in_table_and_caption() -> None:
+    values = {f"eval/{one}pass@{k}": 0.5 for one in ("", "new/") for k in (1, 16)}
+    values |= {"eval/length": 9.0, "eval/new/length": 9.0}
+    found = [evaluation(10, "model_g", values, evaluation_sets=[named("new")])]
+    common = {PromptSet("", "snapshot_test", "all"): None}
+    answer = results(given_of([policy("g", 0)], found, common=common))
+
+    marks = {one.name: one.is_unchecked for one in table_of(answer, "sets").columns}
+    assert marks == {"new": False, "test": True, "Mean": True}
+    assert r"| test \(not checked for training prompts\) |" in markdown_of(answer)
+    assert table_of(answer, "score/test").caption.startswith(
+        "On `test`, prompts that were not checked for training prompts, because they are too many "
+        "at once: "
+    )
+    assert table_of(answer, "score/new").caption.startswith("On `new`: ")
+
+
 def test_named_sets_have_a_mean_of_those_that_were_not_trained_on() -> None:
     runs = [policy("g", 0), policy("r", 1, estimator="rloo")]
     sets = [named("gsm8k"), named("aime"), named("train")]

@@ -11,8 +11,18 @@ from backend.domain.results import latex, markdown
 from backend.domain.results.comma_separated import HEAD, csv_of
 from backend.domain.results.latex import latex_of
 from backend.domain.results.markdown import markdown_of
+from backend.domain.results.measurements import PromptSet
+from backend.domain.results.tables import results
 from backend.schemas.metrics.results import ResultsAnswer
-from tests.backend.results.plain_runs import SFT, answer_of, evaluation, named, policy, spread
+from tests.backend.results.plain_runs import (
+    SFT,
+    answer_of,
+    evaluation,
+    given_of,
+    named,
+    policy,
+    spread,
+)
 
 HOSTILE = (
     r"a|b\|c \input{/etc/passwd} $x$ 50% #1 ^^41 ~ & <img src=x onerror=alert(1)> "
@@ -101,6 +111,17 @@ def test_csv_and_latex_mark_what_chose_the_checkpoints() -> None:
         "chose pass@1": ("false", "true"), "chose pass@16": ("false", "true"),
     }  # fmt: skip
     assert "& chose pass@16 (checkpoints chosen on it)" in latex_of(made)
+
+
+def test_csv_says_nothing_of_what_nobody_has_checked() -> None:
+    values = {"eval/pass@1": 0.5, "eval/pass@16": 0.5}
+    common = {PromptSet("", "snapshot_test", "all"): None}
+    found = [evaluation(10, "model_g", values)]
+    made = results(given_of([policy("g", 0)], found, common=common))
+
+    rows = csv.DictReader(io.StringIO(csv_of(made), newline=""))
+
+    assert {(row["trained_on"], row["chose_checkpoints"]) for row in rows} == {("", "")}
 
 
 def test_an_iqm_is_called_so_everywhere() -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from backend.schemas.run_directory.events import MetricLine
 from backend.store.db import Database
+from backend.store.metrics import points, results
 from backend.store.overlaps import counts
 from backend.store.overlaps.counts import CommonPrompts, Most
 from backend.store.tables.models import Model
@@ -146,3 +148,28 @@ def test_no_snapshot_is_read_where_a_run_is_created(
         assert [one for one in sent if "snapshot_lines" in one.statement] == []
         assert len(warned(api, seed, config)) == 1
         assert [one for one in sent if "snapshot_lines" in one.statement] != []
+
+
+def test_a_set_that_was_not_counted_says_so_until_it_is(
+    api: TestClient, seed: Seed, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first request has room for the first set alone; the next one goes on from there."""
+    monkeypatch.setattr(results, "MOST_READ", ENOUGH._replace(records=4))
+    own = frozen(database, seed, "own", {"a": "train", "b": "train", "c": "heldout"})
+    data = {
+        "first": frozen(database, seed, "first", {"d": "train"}),
+        "second": frozen(database, seed, "second", {"a": "train"}),
+    }
+    sets = [{"name": name, "prompts": {"id": one}} for name, one in data.items()]
+    config = seed.policy_gradient(prompts={"id": own}, evaluation_sets=sets)
+    run = api.post("/runs", json=seed.body(config)).raise_for_status().json()["id"]
+    values = {f"eval/{name}/pass@1": 0.5 for name in data}
+    with database.write() as session:
+        points.append(session, run, 1, [MetricLine(step=1, time=1.0, values=values)], at=AT)
+
+    def marks() -> dict[str, tuple[bool, bool]]:
+        found = api.get(f"/runs/{run}/sets").raise_for_status().json()["sets"]
+        return {one["name"]: (one["is_trained"], one["is_unchecked"]) for one in found}
+
+    assert marks() == {"first": (False, False), "second": (False, True)}
+    assert marks() == {"first": (False, False), "second": (True, False)}

@@ -27,6 +27,7 @@ const answer = (
   title: "Held-out reward",
   evaluated_on: null,
   has_chosen: false,
+  is_unchecked: false,
   has_outputs: true,
   evaluation_sets: [],
   attached: null,
@@ -103,12 +104,13 @@ test("evaluations that decide are named with their set", () => {
     sentence: "The difference is 0.2 [0.1, 0.3]: more than chance.",
   };
 
-  const said = (has_chosen: boolean) =>
+  const said = (has_chosen: boolean, is_unchecked = false) =>
     text(
       answer([null, null], {
         title: "pass@1",
         evaluated_on: "unseen",
         has_chosen,
+        is_unchecked,
         evaluation_sets: ["unseen"],
         differences: [difference],
       }),
@@ -121,6 +123,8 @@ test("evaluations that decide are named with their set", () => {
   expect(said(true)).toContain(
     "judged alike. At least one run chose its output on these prompts, so its value may look better",
   );
+  expect(shown).not.toContain("not checked");
+  expect(said(false, true)).toContain("was trained on some of these prompts was not checked");
 });
 
 test("what the runs measured themselves is said to be of their newest evaluations", () => {

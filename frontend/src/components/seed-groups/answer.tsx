@@ -207,6 +207,8 @@ function OfWhat({ answer }: { answer: SeedGroups }) {
         Measured by evaluations of the runs' output models, all sampled and judged alike.
         {answer.has_chosen &&
           " At least one run chose its output on these prompts, so its value may look better than it is."}
+        {answer.is_unchecked &&
+          " Whether a run was trained on some of these prompts was not checked: they are too many at once."}
       </li>
     );
   if (answer.differences.length === 0 || !answer.has_outputs) return null;

@@ -31,6 +31,7 @@ const column = (name: string): ResultsColumn => ({
   is_trained: false,
   is_partly: false,
   has_chosen: false,
+  is_unchecked: false,
 });
 const row = (name: string, cells: readonly (ResultsCell | null)[]): ResultsRow => ({
   name,

@@ -11,7 +11,7 @@ const set = (label: string, values: Readonly<Record<string, number>>) => ({
   samples_per_prompt: 16,
   sampling: "",
   passes_by_learned_score: false,
-  ...{ is_trained: false, is_partly: false, has_chosen: false },
+  ...{ is_trained: false, is_partly: false, has_chosen: false, is_unchecked: false },
   measures: Object.entries(values).map(([measure, value]) => ({
     measure,
     metric: `eval/${measure}`,

@@ -19,7 +19,7 @@ const set = (label: string, parts: readonly (readonly [string, number])[]) => ({
   samples_per_prompt: 4,
   sampling: "",
   passes_by_learned_score: false,
-  ...{ is_trained: false, is_partly: false, has_chosen: false },
+  ...{ is_trained: false, is_partly: false, has_chosen: false, is_unchecked: false },
   measures: [measure("pass@1", 0.5), measure("length", 9)],
   breakdowns: [
     {
