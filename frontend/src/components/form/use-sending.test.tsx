@@ -2,23 +2,35 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { useLayoutEffect } from "react";
 import { createRoot } from "react-dom/client";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
+
+import { dropAllUnseen, useUnseen, withdrawTries, type Unseen } from "@/lib/unseen";
 
 import { useSending } from "./use-sending";
 
-const told = vi.hoisted(() => [] as string[]);
-vi.mock("@/lib/unseen", () => ({ tellUnseen: ({ what }: { what: string }) => told.push(what) }));
+let unseen: readonly Unseen[] = [];
+function Watch() {
+  const now = useUnseen();
+  useLayoutEffect(() => {
+    unseen = now;
+  }, [now]);
+  return null;
+}
+const told = () => unseen.map(({ what }) => what);
 
 const ground = document.createElement("div");
 let page: ReturnType<typeof createRoot>;
 let refuse: (error: Error) => void;
 let send: () => void;
+/** Whether the page is there that would show the answer. */
+let isPage: boolean;
 
 function Form() {
   const { mutate } = useSending(
     "The notes were not saved.",
     { mutationFn: () => new Promise<void>((_, reject) => (refuse = reject)) },
     () => undefined,
+    () => isPage,
   );
   useLayoutEffect(() => {
     send = () => mutate(undefined);
@@ -29,7 +41,8 @@ function Form() {
 beforeEach(() => {
   // Without `act`, which would leave no time between the drawing and its effects.
   Reflect.set(globalThis, "IS_REACT_ACT_ENVIRONMENT", false);
-  told.length = 0;
+  isPage = true;
+  dropAllUnseen();
   page = createRoot(ground);
 });
 afterEach(() => page.unmount());
@@ -43,7 +56,10 @@ const show = (isOpen: boolean) =>
     });
     watch.observe(ground, { childList: true });
     page.render(
-      <QueryClientProvider client={new QueryClient()}>{isOpen && <Form />}</QueryClientProvider>,
+      <QueryClientProvider client={new QueryClient()}>
+        <Watch />
+        {isOpen && <Form />}
+      </QueryClientProvider>,
     );
   });
 const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
@@ -56,7 +72,33 @@ it("tells a refusal that comes as soon as its form has gone", async () => {
   await show(false);
   refuse(new Error("no"));
   await pause();
-  expect(told).toEqual(["The notes were not saved."]);
+  expect(told()).toEqual(["The notes were not saved."]);
+});
+
+it("offers another try only while the page is there that shows the answer", async () => {
+  await show(true);
+  await pause();
+  send();
+  await pause();
+  await show(false);
+  refuse(new Error("no"));
+  await pause();
+  expect(unseen[0]?.again).not.toBeNull();
+
+  isPage = false;
+  withdrawTries();
+  await pause();
+  expect(told()).toEqual(["The notes were not saved."]);
+  expect(unseen[0]?.again).toBeNull();
+
+  await show(true);
+  await pause();
+  send();
+  await pause();
+  await show(false);
+  refuse(new Error("no"));
+  await pause();
+  expect(unseen.map(({ again }) => again)).toEqual([null, null]);
 });
 
 it("leaves a refusal to its form while that is there", async () => {
@@ -66,5 +108,5 @@ it("leaves a refusal to its form while that is there", async () => {
   await pause();
   refuse(new Error("no"));
   await pause();
-  expect(told).toEqual([]);
+  expect(told()).toEqual([]);
 });

@@ -6,14 +6,15 @@
  * asked is still there; it is as it was when it asked, and trying again keeps it.
  *
  * `notDone` is a sentence, such as "The notes were not saved.": if the form is gone when it is
- * refused, the frame of the pages says so.
+ * refused, the frame of the pages says so, and offers another try while that is of use: where the
+ * answer has to be seen, while the page that shows it is there.
  */
 import { useMutation, useQueryClient, type UseMutationOptions } from "@tanstack/react-query";
-import { useLayoutEffect, useRef } from "react";
 
 import { Problem } from "@/api/client";
-
 import { tellUnseen } from "@/lib/unseen";
+
+import { useIsShown } from "./use-is-shown";
 
 /** The page asks who is signed in, and says that by itself. */
 const isSignedOut = (error: Error) => error instanceof Problem && error.status === 401;
@@ -22,16 +23,10 @@ export function useSending<Answer, Input>(
   notDone: string,
   options: UseMutationOptions<Answer, Error, Input>,
   onSent: (answer: Answer, input: Input) => void,
+  isOfUse: () => boolean = () => true,
 ) {
   const client = useQueryClient();
-  const isShown = useRef(false);
-  // With what is drawn: an answer may come at once.
-  useLayoutEffect(() => {
-    isShown.current = true;
-    return () => {
-      isShown.current = false;
-    };
-  }, []);
+  const isShown = useIsShown();
   const asking: typeof options = {
     ...options,
     onError: async (...refused) => {
@@ -39,8 +34,8 @@ export function useSending<Answer, Input>(
       try {
         await options.onError?.(...refused);
       } finally {
-        if (!isShown.current && !isSignedOut(error))
-          tellUnseen({ what: notDone, error, again: () => askAgain(input) });
+        if (!isShown() && !isSignedOut(error))
+          tellUnseen({ what: notDone, error, again: () => askAgain(input), isOfUse });
       }
     },
   };

@@ -15,6 +15,7 @@ import { plural } from "@/lib/format";
 import { Until } from "../until";
 import { LinksDialog } from "./links";
 import { RenewDialog } from "./renew-dialog";
+import { useSecrets } from "./use-secrets";
 
 interface InvitationListProps {
   readonly projectId: string;
@@ -25,7 +26,7 @@ interface InvitationListProps {
 export function InvitationList({ projectId, user, invite }: InvitationListProps) {
   const invitations = useInfiniteQuery(invitationPages(projectId));
   const [renewing, setRenewing] = useState<readonly Invitation[] | null>(null);
-  const [made, setMade] = useState<readonly Invitation[] | null>(null);
+  const links = useSecrets(({ id }: Invitation) => id);
   const client = useQueryClient();
   const revoking = useMutation({
     mutationFn: (one: Invitation) => revokeInvitation(projectId, one.id),
@@ -102,21 +103,18 @@ export function InvitationList({ projectId, user, invite }: InvitationListProps)
           )}
         </Loaded>
       </section>
-      {made !== null && (
+      {links.kept.length > 0 && (
         <LinksDialog
-          title={`${plural(made.length, "new link")} to pass on`}
-          invitations={made}
-          onClose={() => setMade(null)}
+          title={`${plural(links.kept.length, "new link")} to pass on`}
+          invitations={links.kept}
+          onClose={() => links.putAway(links.kept)}
         />
       )}
-      {renewing !== null && made === null && (
+      {renewing !== null && (
         <RenewDialog
           projectId={projectId}
           invitations={renewing}
-          onMade={(invitations) => {
-            setMade(invitations.length > 0 ? invitations : null);
-            setRenewing(null);
-          }}
+          links={links}
           onClose={() => setRenewing(null)}
         />
       )}

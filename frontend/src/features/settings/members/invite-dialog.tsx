@@ -5,6 +5,7 @@ import { useId, useState } from "react";
 import { invitationsKey, invite } from "@/api/members";
 import type { Invitation, InvitedPerson, Role, User } from "@/api/types";
 import { Dialog } from "@/components/dialog";
+import { useIsShown } from "@/components/form/use-is-shown";
 import { useSending } from "@/components/form/use-sending";
 import { LifetimeField } from "../lifetime-field";
 import { Failure } from "@/components/states";
@@ -13,6 +14,8 @@ import { plural } from "@/lib/format";
 import { LIFETIMES, USUAL_LIFETIME_S } from "./lifetimes";
 import { namesakes, pastedPeople } from "./pasted-people";
 import { PROJECT_ROLES, WHAT_ROLES_DO } from "./roles";
+import type { Secrets } from "./use-secrets";
+import { lostLinks } from "./whose-links";
 
 const MOST_AT_ONCE = 100;
 
@@ -25,26 +28,30 @@ interface Asked {
 export function InviteDialog(props: {
   projectId: string;
   user: User;
-  /** Also called when the dialog is gone by then: nobody else can see the links again. */
-  onMade: (made: readonly Invitation[]) => void;
+  links: Secrets<Invitation>;
   onClose: () => void;
 }) {
-  const { projectId, onMade } = props;
+  const { projectId, links, onClose } = props;
   const [text, setText] = useState("");
   const [role, setRole] = useState<Role>("annotator");
   const [lifetime, setLifetime] = useState<number | null>(USUAL_LIFETIME_S);
   const ids = [useId(), useId(), useId()] as const;
   const client = useQueryClient();
+  const isShown = useIsShown();
   const people = pastedPeople(text);
   const repeated = namesakes(people);
   const inviting = useSending(
     `The links for ${plural(people.length, "person", "people")} were not made.`,
     {
       mutationFn: (asked: Asked) => invite(projectId, asked.people, asked.role, asked.lifetime),
-      onSuccess: ({ items }) => onMade(items),
+      onSuccess: ({ items }) => {
+        links.keep(items, lostLinks(items, "made"));
+        if (isShown()) onClose();
+      },
       onSettled: () => client.invalidateQueries({ queryKey: invitationsKey(projectId) }),
     },
     () => undefined,
+    links.isShown,
   );
   const roles: readonly Role[] =
     props.user.role === "admin" ? [...PROJECT_ROLES, "admin"] : PROJECT_ROLES;
@@ -52,7 +59,7 @@ export function InviteDialog(props: {
   return (
     <Dialog
       title="Invite people"
-      onClose={props.onClose}
+      onClose={onClose}
       footer={
         <button
           type="submit"

@@ -7,6 +7,7 @@ import { CopyButton } from "@/components/text/copy-button";
 
 import { ShownOnce } from "./shown-once";
 
+/** Also what tells links apart: one that was renewed has not been copied. */
 const linkOf = ({ token }: Invitation) => invitationLink(token ?? "");
 
 interface LinksProps {
@@ -17,7 +18,7 @@ interface LinksProps {
 
 export function LinksDialog({ title, invitations, onClose }: LinksProps) {
   const [copied, setCopied] = useState<ReadonlySet<string>>(new Set());
-  const left = invitations.filter(({ id }) => !copied.has(id)).length;
+  const left = invitations.filter((one) => !copied.has(linkOf(one))).length;
   const links = left === 1 ? "the link" : `the ${left} links`;
   return (
     <ShownOnce
@@ -33,7 +34,7 @@ export function LinksDialog({ title, invitations, onClose }: LinksProps) {
     >
       <Links
         invitations={invitations}
-        onCopied={(those) => setCopied((now) => new Set([...now, ...those.map(({ id }) => id)]))}
+        onCopied={(those) => setCopied((now) => new Set([...now, ...those.map(linkOf)]))}
       />
     </ShownOnce>
   );

@@ -1,16 +1,24 @@
 // @vitest-environment window
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { act } from "react";
+import { act, useLayoutEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import type { User } from "@/api/types";
+import { dropAllUnseen, useUnseen, type Unseen } from "@/lib/unseen";
 
 import { MembersTab } from "./members-tab";
 
 vi.mock("@/lib/clipboard", () => ({ copyText: () => Promise.resolve(true) }));
-const told = vi.hoisted(() => [] as string[]);
-vi.mock("@/lib/unseen", () => ({ tellUnseen: ({ what }: { what: string }) => told.push(what) }));
+let unseen: readonly Unseen[] = [];
+function Frame() {
+  const now = useUnseen();
+  useLayoutEffect(() => {
+    unseen = now;
+  }, [now]);
+  return null;
+}
+const told = () => unseen.map(({ what }) => what);
 
 const admin = { id: "usr_me", role: "admin", memberships: [] } as unknown as User;
 const lead = { id: "usr_lead", role: "researcher", memberships: [] } as unknown as User;
@@ -22,6 +30,7 @@ const member = (id: string, name: string, email: string | null, role = "annotato
 const MEMBERS = [
   member("usr_me", "Me", "me@x.test", "admin"),
   member("usr_ada", "Ada", "ada@x.test"),
+  member("usr_ben", "Ben", "ben@x.test"),
   member("usr_robot", "Robot", null),
 ];
 
@@ -55,15 +64,21 @@ function answer(path: string, init?: RequestInit): Promise<Response> {
   return Promise.resolve(ok({ version: 0, guidelines: "", comparisons: 0 }));
 }
 
-async function open(user: User): Promise<void> {
-  const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+let client: QueryClient;
+/** The frame of the pages, with the tab or with another page. */
+const draw = (user: User | null) =>
   act(() =>
     page.render(
       <QueryClientProvider client={client}>
-        <MembersTab projectId="prj_1" user={user} />
+        <Frame />
+        {user !== null && <MembersTab projectId="prj_1" user={user} />}
       </QueryClientProvider>,
     ),
   );
+
+async function open(user: User): Promise<void> {
+  client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+  draw(user);
   const isThere = () => client.isFetching() === 0 && ground.textContent.includes("Ada");
   for (let looks = 0; looks < 100 && !isThere(); looks++) await settled();
   // What came last is drawn.
@@ -81,7 +96,7 @@ beforeEach(() => {
     this.open = false;
   };
   [sent, invitations] = [[], []];
-  told.length = 0;
+  dropAllUnseen();
   say = () => Promise.resolve(ok({}));
   document.body.append(ground);
   page = createRoot(ground);
@@ -241,7 +256,144 @@ it("shows the links of a dialog that was closed before the answer came", async (
   await escape();
   come(new Response("{}", { status: 403 }));
   await settled();
-  expect(told).toEqual(["The links for 2 people were not made."]);
+  expect(told()).toEqual(["The links for 2 people were not made."]);
+});
+
+/** Each request waits until its answer is given. */
+function waiting() {
+  const answers: ((response: Response) => void)[] = [];
+  say = () => new Promise((resolve) => answers.push(resolve));
+  return async (place: number, response: Response) => {
+    expect(answers.length).toBeGreaterThan(place);
+    answers[place]?.(response);
+    await settled();
+  };
+}
+const shownPassword = (name: string) =>
+  ground.querySelector<HTMLInputElement>(`[aria-label='New password of ${name}']`)?.value;
+
+it("shows one password after another where two answers come to closed dialogs", async () => {
+  const give = waiting();
+  await open(admin);
+  for (const name of ["Ada", "Ben"]) {
+    await press(`New password for ${name}`);
+    write("New password", `a secret of ${name}`);
+    await press("Set password");
+    await escape();
+  }
+  await give(0, ok({}));
+  expect(shownPassword("Ada")).toBe("a secret of Ada");
+  await give(1, ok({}));
+  expect(shownPassword("Ada")).toBe("a secret of Ada");
+  await press("Copy the new password of Ada");
+  await escape();
+  expect(title()).toBe("The new password of Ben");
+  expect(shownPassword("Ben")).toBe("a secret of Ben");
+  await escape();
+  expect(status()).toMatch(/^Copy the/);
+  await press("Done");
+  expect(dialog()).toBeNull();
+});
+
+it("keeps a form that is being filled in when an answer comes to the one before", async () => {
+  const give = waiting();
+  await open(admin);
+  await press("New password for Ada");
+  await press("Set password");
+  await escape();
+  await press("New password for Ben");
+  write("New password", "a secret of Ben");
+  await give(0, ok({}));
+  expect(title()).toBe("The new password of Ada");
+  await press("Done");
+  expect(title()).toBe("A new password for Ben");
+  expect(field("New password")?.value).toBe("a secret of Ben");
+});
+
+it("adds links to those that nobody has put away", async () => {
+  invitations = [invitation("Ilse", 7), invitation("Jan", 7)];
+  const give = waiting();
+  await open(admin);
+  for (const name of ["Ilse", "Jan"]) {
+    await press(`Renew the link of ${name}`);
+    await press("Make a new link");
+    await escape();
+  }
+  await give(0, ok(invitation("Ilse", 7)));
+  await press("Copy the link for Ilse");
+  await give(1, ok(invitation("Jan", 7)));
+  expect(title()).toBe("2 new links to pass on");
+  await escape();
+  expect(status()).toBe("Copy the link that you have not copied, or choose Done.");
+});
+
+it("takes away no links when none could be renewed, and shows the newest one of a person", async () => {
+  invitations = [invitation("Ilse", 7), invitation("Jan", 7)];
+  const give = waiting();
+  await open(admin);
+  for (const verb of ["Renew the link of Ilse", "Renew all 2", "Renew the link of Ilse"]) {
+    await press(verb);
+    await press(verb === "Renew all 2" ? "Make 2 new links" : "Make a new link");
+    await escape();
+  }
+  await give(0, ok(invitation("Ilse", 7)));
+  await press("Copy the link for Ilse");
+  await give(1, ok({ items: [] }));
+  expect(title()).toBe("1 new link to pass on");
+  await give(2, ok({ ...invitation("Ilse", 7), token: "a-later-token" }));
+  expect(title()).toBe("1 new link to pass on");
+  const shown = ground.querySelector<HTMLInputElement>("[aria-label='Link for Ilse']");
+  expect(shown?.value).toContain("a-later-token");
+  // The one that was copied works no longer.
+  await escape();
+  expect(status()).toMatch(/^Copy the link/);
+});
+
+it("says what was made for nobody to see after its page was left", async () => {
+  invitations = [invitation("Ilse", 7), invitation("Jan", 7)];
+  const give = waiting();
+  await open(admin);
+  await press("Renew all 2");
+  await press("Make 2 new links");
+  await escape();
+  await press("New password for Ada");
+  await press("Set password");
+  await escape();
+  await press("Invite people");
+  write("Names, one per line", "Kim");
+  await press("Make 1 link");
+  draw(null);
+  await give(0, ok({ items: invitations }));
+  await give(1, ok({}));
+  await give(2, ok({ items: [invitation("Kim", 7)] }));
+  const where = "under Open invitations, on the Members tab of Settings.";
+  expect(told()).toEqual([
+    `The links of 2 people were renewed, but you left the page that shows them: renew them again ${where}`,
+    "The password of Ada was changed, but you left the page that shows it: if you have not copied it, set another one on the Members tab of Settings.",
+    `The link of Kim was made, but you left the page that shows it: renew it ${where}`,
+  ]);
+  expect(unseen.map(({ error, again }) => [error, again])).toEqual([
+    [null, null],
+    [null, null],
+    [null, null],
+  ]);
+});
+
+it("tries again only while the page is there that shows what is made", async () => {
+  const give = waiting();
+  await inviteTwo();
+  await escape();
+  await give(0, new Response("{}", { status: 403 }));
+  act(() => unseen[0]?.again?.());
+  await settled();
+  await give(1, ok(LINKS));
+  expect(title()).toBe("2 links to pass on");
+  await press("Done");
+
+  draw(null);
+  await settled();
+  expect(told()).toEqual(["The links for 2 people were not made."]);
+  expect(unseen[0]?.again).toBeNull();
 });
 
 it("renews all links at once, for as long as they were made", async () => {

@@ -22,10 +22,11 @@ import { InviteDialog } from "./invite-dialog";
 import { LinksDialog } from "./links";
 import { NewPassword, PasswordDialog, type NewSignIn } from "./password-dialog";
 import { PROJECT_ROLES } from "./roles";
+import { useSecrets } from "./use-secrets";
 
 export function MembersTab({ projectId, user }: { projectId: string; user: User }) {
   const [isInviting, setInviting] = useState(false);
-  const [made, setMade] = useState<readonly Invitation[] | null>(null);
+  const links = useSecrets(({ id }: Invitation) => id);
   const invite = (
     <button type="button" className="btn primary" onClick={() => setInviting(true)}>
       <Icon name="plus" /> Invite people
@@ -43,21 +44,19 @@ export function MembersTab({ projectId, user }: { projectId: string; user: User 
       </section>
       <InvitationList projectId={projectId} user={user} invite={invite} />
       <Deactivated projectId={projectId} user={user} />
-      {made !== null && (
+      {links.kept.length > 0 && (
         <LinksDialog
-          title={`${plural(made.length, "link")} to pass on`}
-          invitations={made}
-          onClose={() => setMade(null)}
+          title={`${plural(links.kept.length, "link")} to pass on`}
+          invitations={links.kept}
+          onClose={() => links.putAway(links.kept)}
         />
       )}
-      {isInviting && made === null && (
+      {/* Below links that come while somebody fills it in. */}
+      {isInviting && (
         <InviteDialog
           projectId={projectId}
           user={user}
-          onMade={(invitations) => {
-            setMade(invitations);
-            setInviting(false);
-          }}
+          links={links}
           onClose={() => setInviting(false)}
         />
       )}
@@ -95,7 +94,8 @@ function MemberTable({ projectId, user, isActive }: MemberTableProps) {
   const members = useInfiniteQuery(memberPages(projectId, isActive));
   const [keysOf, setKeysOf] = useState<Member | null>(null);
   const [passwordOf, setPasswordOf] = useState<Member | null>(null);
-  const [made, setMade] = useState<NewSignIn | null>(null);
+  const passwords = useSecrets(({ email }: NewSignIn) => email);
+  const [signIn] = passwords.kept;
   const version = useQuery(guidelinesQuery(projectId)).data?.version ?? 0;
   const practised = useQuery(practiceQuery(projectId)).data?.comparisons ?? 0;
   const actions = useMemberActions(projectId);
@@ -187,15 +187,18 @@ function MemberTable({ projectId, user, isActive }: MemberTableProps) {
       {keysOf !== null && (
         <KeysDialog userId={keysOf.id} name={keysOf.name} onClose={() => setKeysOf(null)} />
       )}
-      {made !== null && <NewPassword made={made} onClose={() => setMade(null)} />}
-      {passwordOf !== null && made === null && (
+      {signIn !== undefined && (
+        <NewPassword
+          key={`${signIn.email} ${signIn.password}`}
+          made={signIn}
+          onClose={() => passwords.putAway([signIn])}
+        />
+      )}
+      {passwordOf !== null && (
         <PasswordDialog
           projectId={projectId}
           member={passwordOf}
-          onSet={(signIn) => {
-            setMade(signIn);
-            setPasswordOf(null);
-          }}
+          passwords={passwords}
           onClose={() => setPasswordOf(null)}
         />
       )}

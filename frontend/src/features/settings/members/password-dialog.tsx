@@ -7,12 +7,14 @@ import { LEAST_PASSWORD } from "@/api/session";
 import type { Member } from "@/api/types";
 import { Dialog } from "@/components/dialog";
 import { Field } from "@/components/form/field";
+import { useIsShown } from "@/components/form/use-is-shown";
 import { useSending } from "@/components/form/use-sending";
 import { Failure } from "@/components/states";
 import { CopyButton } from "@/components/text/copy-button";
 
 import { randomPassword } from "./random-password";
 import { ShownOnce } from "./shown-once";
+import type { Secrets } from "./use-secrets";
 
 /** What somebody signs in with from now on. */
 export interface NewSignIn {
@@ -21,18 +23,23 @@ export interface NewSignIn {
   readonly password: string;
 }
 
+/** Whoever set it saw it in the form, and may have copied it there. */
+const lostPassword = ({ name }: Member) =>
+  `The password of ${name} was changed, but you left the page that shows it: if you have not ` +
+  "copied it, set another one on the Members tab of Settings.";
+
 export function PasswordDialog(props: {
   projectId: string;
   member: Member;
-  /** Also called when the dialog is gone by then: nobody else can see the password again. */
-  onSet: (made: NewSignIn) => void;
+  passwords: Secrets<NewSignIn>;
   onClose: () => void;
 }) {
-  const { member, projectId, onSet } = props;
+  const { member, projectId, passwords, onClose } = props;
   const [password, setPassword] = useState(randomPassword);
   const [email, setEmail] = useState("");
   const id = useId();
   const client = useQueryClient();
+  const isShown = useIsShown();
   const setting = useSending(
     `The password of ${member.name} was not changed.`,
     {
@@ -41,15 +48,19 @@ export function PasswordDialog(props: {
           password: made.password,
           ...(member.email === null && { email: made.email }),
         }),
-      onSuccess: (_, made) => onSet(made),
+      onSuccess: (_, made) => {
+        passwords.keep([made], lostPassword(member));
+        if (isShown()) onClose();
+      },
       onSettled: () => client.invalidateQueries({ queryKey: membersKey(projectId) }),
     },
     () => undefined,
+    passwords.isShown,
   );
   return (
     <Dialog
       title={`A new password for ${member.name}`}
-      onClose={props.onClose}
+      onClose={onClose}
       footer={
         <button
           type="submit"

@@ -5,12 +5,14 @@ import { useId, useState } from "react";
 import { invitationsKey, renewInvitation, renewInvitations } from "@/api/members";
 import type { Invitation } from "@/api/types";
 import { Dialog } from "@/components/dialog";
+import { useIsShown } from "@/components/form/use-is-shown";
 import { useSending } from "@/components/form/use-sending";
 import { Failure } from "@/components/states";
-import { plural } from "@/lib/format";
 
 import { LifetimeField } from "../lifetime-field";
 import { lifetimeOfAll, LIFETIMES, USUAL_LIFETIME_S } from "./lifetimes";
+import type { Secrets } from "./use-secrets";
+import { lostLinks, whoseLinks } from "./whose-links";
 
 /** Of one request: the service holds its writer for them all. */
 const MOST_AT_ONCE = 100;
@@ -28,38 +30,37 @@ async function renewed(projectId: string, those: readonly Invitation[], lifetime
   return made;
 }
 
-const whoseLinks = ([first, ...others]: readonly Invitation[]) =>
-  first !== undefined && others.length === 0
-    ? `the link of ${first.name}`
-    : `the links of ${plural(others.length + 1, "person", "people")}`;
-
 export function RenewDialog(props: {
   projectId: string;
   invitations: readonly Invitation[];
-  /** Also called when the dialog is gone by then: nobody else can see the links again. */
-  onMade: (made: readonly Invitation[]) => void;
+  links: Secrets<Invitation>;
   onClose: () => void;
 }) {
-  const { projectId, invitations, onMade } = props;
+  const { projectId, invitations, links, onClose } = props;
   const [lifetime, setLifetime] = useState<number | null>(() => lifetimeOfAll(invitations));
   const id = useId();
   const client = useQueryClient();
+  const isShown = useIsShown();
   const isOne = invitations.length === 1;
   const whose = whoseLinks(invitations);
   const renewing = useSending(
     `${whose.replace(/^t/, "T")} ${isOne ? "was" : "were"} not renewed.`,
     {
       mutationFn: (seconds: number) => renewed(projectId, invitations, seconds),
-      onSuccess: onMade,
+      onSuccess: (made) => {
+        links.keep(made, lostLinks(made, "renewed"));
+        if (isShown()) onClose();
+      },
       onSettled: () => client.invalidateQueries({ queryKey: invitationsKey(projectId) }),
     },
     () => undefined,
+    links.isShown,
   );
   const verb = isOne ? "Make a new link" : `Make ${invitations.length} new links`;
   return (
     <Dialog
       title={`Renew ${whose}`}
-      onClose={props.onClose}
+      onClose={onClose}
       footer={
         <button type="submit" form={id} className="btn primary" disabled={renewing.isPending}>
           {renewing.isPending ? "Making links…" : verb}
