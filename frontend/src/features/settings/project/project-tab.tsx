@@ -84,7 +84,12 @@ function ProjectForm({ project }: { project: Project }) {
         isNew={isNewText}
       />
       <JudgmentsFields value={typed} onChange={set} />
-      <ExistingComparisons projectId={project.id} isSaved={isSameWanted(typed, newest)} />
+      {/* What was asked for was asked by these numbers, and is no answer to others. */}
+      <ExistingComparisons
+        key={`${newest.each} ${newest.first} ${newest.percent}`}
+        projectId={project.id}
+        isSaved={isSameWanted(typed, newest)}
+      />
       <CriteriaField rows={typed.criteria} onChange={(criteria) => set({ criteria })} />
       <ReasonsField text={typed.reasons} onChange={(reasons) => set({ reasons })} />
       {newer !== null && <NewerNote newer={newer} newest={newest} onTakeTheirs={giveUp} />}
