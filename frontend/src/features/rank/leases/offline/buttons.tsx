@@ -1,6 +1,7 @@
 /** Take up to ten comparisons along for work without a network, or give back those that are left. */
 import { useMutation } from "@tanstack/react-query";
 
+import { keepFocus } from "@/components/focus/kept-focus";
 import { Icon } from "@/components/icons";
 import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
@@ -57,12 +58,12 @@ export function OfflineButtons({ queue, asked }: { queue: AssignmentQueue; asked
 
 export function OfflineNotes({ queue, asked }: { queue: AssignmentQueue; asked: Offline }) {
   return (
-    <>
+    <div className="offline-notes" ref={keepFocus}>
       <EndedNote queue={queue} />
       <Refused asked={asked.taking} />
       <Refused asked={asked.returning} />
       <OfflineHelp queue={queue} />
-    </>
+    </div>
   );
 }
 

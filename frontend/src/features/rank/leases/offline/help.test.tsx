@@ -1,7 +1,7 @@
 // @vitest-environment window
 import { act } from "react";
 import { createRoot } from "react-dom/client";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import type { Assignment } from "@/api/types";
 
@@ -50,6 +50,21 @@ it("warns for as long as something is offline, however little, until that is dis
   expect(isTold()).toBe(false);
   show(taken.slice(2));
   expect(isTold()).toBe(false);
+});
+
+it("hands the focus on to the heading when it is dismissed", async () => {
+  const around = document.createElement("main");
+  around.innerHTML = "<h1>Rank</h1>";
+  ground.replaceWith(around);
+  around.append(ground);
+  vi.spyOn(document, "hasFocus").mockReturnValue(true);
+  show([lease(1, 8)]);
+  act(() => ground.querySelector("button")?.focus());
+  dismiss();
+  await act(() => new Promise((resolve) => setTimeout(resolve)));
+  expect(document.activeElement?.textContent).toBe("Rank");
+  around.replaceWith(ground);
+  vi.restoreAllMocks();
 });
 
 it("stays dismissed on this tab until others are taken", () => {
