@@ -60,7 +60,7 @@ function Headline({ found }: { found: Agreement }) {
   );
 }
 
-function Annotators({ found }: { found: Agreement }) {
+function Annotators({ found, criterion }: { found: Agreement; criterion: string | null }) {
   const rows: Row[] = found.annotators.map((one, at) => ({
     key: one.user_id,
     // Viewers are not told who is who.
@@ -79,7 +79,11 @@ function Annotators({ found }: { found: Agreement }) {
         {found.everybody.reward_accuracy.value !== null &&
           " “Reward model agrees” is about the reward model of the run that sampled both responses; if that run had several, the first."}
       </p>
-      <FactsTable label="Name" rows={rows.length > 1 ? [total, ...rows] : rows} />
+      <FactsTable
+        label="Name"
+        rows={rows.length > 1 ? [total, ...rows] : rows}
+        criterion={criterion}
+      />
     </section>
   );
 }
@@ -220,7 +224,7 @@ function Report(props: { projectId: string; criterion: string | null; empty: Rea
         ) : (
           <>
             <Headline found={found} />
-            <Annotators found={found} />
+            <Annotators found={found} criterion={props.criterion} />
             <Weeks found={found} />
             <Disputes projectId={props.projectId} found={found} />
             <Ranks found={found} />

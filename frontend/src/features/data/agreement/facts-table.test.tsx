@@ -18,9 +18,12 @@ const facts = (more: Partial<Facts> = {}) =>
     ...more,
   }) as unknown as Facts;
 
-function drawn(...rows: Row[]): HTMLElement {
+const drawn = (...rows: Row[]): HTMLElement => drawnUnder(null, ...rows);
+function drawnUnder(criterion: string | null, ...rows: Row[]): HTMLElement {
   const page = document.createElement("div");
-  page.innerHTML = renderToStaticMarkup(<FactsTable label="Name" rows={rows} />);
+  page.innerHTML = renderToStaticMarkup(
+    <FactsTable label="Name" rows={rows} criterion={criterion} />,
+  );
   return page;
 }
 const headings = (page: HTMLElement) =>
@@ -44,6 +47,16 @@ it("has no column of repeats where nobody repeated anything, and says once how r
   expect(annotators.querySelector(".hint")?.textContent).toContain("in another order");
   // Weeks have no total: the table of annotators above them has said it.
   expect(drawn(ann, ben).querySelector(".hint")).toBeNull();
+});
+
+it("says of one criterion only that nobody repeated anything under it", () => {
+  const hint = (criterion: string | null) =>
+    drawnUnder(criterion, total, ann, ben).querySelector(".hint")?.textContent;
+  expect(hint("helpful")).toContain("in two comparisons under this criterion yet");
+  expect(hint("helpful")).toContain("agree with themselves there.");
+  expect(hint("")).toContain("in two comparisons without criteria yet");
+  expect(hint(null)).toContain("in two comparisons yet");
+  expect(hint(null)).toContain("agree with themselves.");
 });
 
 it("shows the share of repeats as soon as one annotator has one", () => {

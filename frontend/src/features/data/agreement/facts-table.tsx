@@ -57,16 +57,28 @@ function ShareCell({ share }: { share: Facts["first_shown"] }) {
   );
 }
 
+function under(criterion: string | null): string {
+  if (criterion === null) return "";
+  return criterion === "" ? " without criteria" : " under this criterion";
+}
+
 /** Instead of a column in which nothing stands. */
-const HowRepeatsArise = () => (
+const HowRepeatsArise = ({ criterion }: { criterion: string | null }) => (
   <p className="hint">
-    Nobody has judged the same two responses in two comparisons yet, so nothing is known of how far
-    annotators agree with themselves. No annotator gets a comparison twice: to measure this, import
-    some comparisons again with their responses in another order.
+    Nobody has judged the same two responses in two comparisons{under(criterion)} yet, so nothing is
+    known of how far annotators agree with themselves{criterion !== null && " there"}. No annotator
+    gets a comparison twice: to measure this, import some comparisons again with their responses in
+    another order.
   </p>
 );
 
-export function FactsTable({ label, rows }: { label: string; rows: readonly Row[] }) {
+export function FactsTable(props: {
+  label: string;
+  rows: readonly Row[];
+  /** Under which the judgments were given; "": without one; null where the project has none. */
+  criterion?: string | null;
+}) {
+  const { label, rows, criterion = null } = props;
   // Only responses that a run sampled and scored have rewards.
   const hasRewards = rows.some(({ facts }) => facts.reward_accuracy.value !== null);
   const hasRepeats = rows.some(({ facts }) => facts.self_consistency.value !== null);
@@ -106,7 +118,7 @@ export function FactsTable({ label, rows }: { label: string; rows: readonly Row[
   );
   return (
     <>
-      {!hasRepeats && isOfAnnotators && <HowRepeatsArise />}
+      {!hasRepeats && isOfAnnotators && <HowRepeatsArise criterion={criterion} />}
       {table}
     </>
   );

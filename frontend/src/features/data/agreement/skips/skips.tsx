@@ -17,8 +17,8 @@ export function Skips({ projectId }: { projectId: string }) {
       <h2 className="card-title">Skipped comparisons</h2>
       <p className="hint">
         An annotator who skips a comparison passes it on to others and says why. A reason that many
-        give is about the data or the guidelines; one that a single annotator gives is about who
-        ranks here.
+        give is often about the data or the guidelines; one that a single annotator gives may be
+        about that annotator.
       </p>
       <Loaded query={query} lines={2}>
         {({ items }) => (
