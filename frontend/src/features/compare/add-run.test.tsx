@@ -78,5 +78,16 @@ it("adds none beyond what can be compared", async () => {
   await open(`/projects/p/compare?runs=${ids.join()}`);
 
   expect(ground.querySelector("input")).toBeNull();
-  expect(ground.textContent).toContain("100 runs are compared, and no more can be.");
+  expect(ground.textContent).toBe(
+    "100 runs are compared, and no more can be. Leave one out to add another.",
+  );
+});
+
+it("says how many to leave out where the address names more than can be compared", async () => {
+  const ids = Array.from({ length: 104 }, (_, n) => `r${n}`);
+  await open(`/projects/p/compare?runs=${ids.join()}`);
+
+  expect(ground.textContent).toBe(
+    "100 runs are compared, and no more can be. The address names 104: leave 5 out to add another.",
+  );
 });

@@ -7,6 +7,7 @@ import { Loaded } from "@/components/states";
 import { Ago } from "@/components/text/clock";
 import { MethodName } from "@/components/text/names";
 import { useProjectId } from "@/lib/address/use-project";
+import { number } from "@/lib/format";
 
 import { MOST_RUNS, useView } from "./view";
 
@@ -16,11 +17,11 @@ const MOST_LISTED = 8;
 export function AddRun() {
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
-  const { runIds } = useView();
+  const { runIds, runCount } = useView();
   if (runIds.length >= MOST_RUNS)
     return (
       <p className="small muted remark">
-        {MOST_RUNS} runs are compared, and no more can be. Leave one out to add another.
+        {MOST_RUNS} runs are compared, and no more can be. {howToAdd(runCount)}
       </p>
     );
   return (
@@ -44,6 +45,13 @@ export function AddRun() {
     </div>
   );
 }
+
+/** Of more runs than can be compared, the next takes the place of one that is left out. */
+const howToAdd = (runCount: number) =>
+  runCount > MOST_RUNS
+    ? `The address names ${number(runCount)}: ` +
+      `leave ${number(runCount - MOST_RUNS + 1)} out to add another.`
+    : "Leave one out to add another.";
 
 function Found({ text, onClose }: { text: string; onClose: () => void }) {
   const { runIds, add } = useView();

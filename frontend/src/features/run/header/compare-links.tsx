@@ -5,9 +5,6 @@ import { Link } from "react-router";
 import { experimentQuery } from "@/api/experiments";
 import type { Run } from "@/api/types";
 
-/** Of one comparison. */
-const MOST_COMPARED = 100;
-
 export function CompareLinks({ run }: { run: Run }) {
   const { id, parent_id: parent, experiment_id: experimentId } = run;
   const experiment = useQuery({
@@ -15,6 +12,7 @@ export function CompareLinks({ run }: { run: Run }) {
     enabled: experimentId !== null,
   });
   const others = (experiment.data?.run_ids ?? []).filter((one) => one !== id);
+  // All of them, also if they are more than can be compared: the comparison says which it shows.
   const to = (ids: readonly string[]) =>
     `/projects/${run.project_id}/compare?runs=${ids.join(",")}`;
   return (
@@ -25,7 +23,7 @@ export function CompareLinks({ run }: { run: Run }) {
         </Link>
       )}
       {others.length > 0 && (
-        <Link className="small" to={to([id, ...others.slice(0, MOST_COMPARED - 1)])}>
+        <Link className="small" to={to([id, ...others])}>
           Compare with its experiment
         </Link>
       )}
