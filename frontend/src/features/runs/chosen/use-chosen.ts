@@ -3,11 +3,12 @@
  * their person is on another page of this tab.
  */
 import { useQueries, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { runsByIdQuery } from "@/api/runs";
 import { meQuery } from "@/api/session";
 import type { Run } from "@/api/types";
+import { EVALUATIONS_REFETCH_MS, mayTell } from "@/components/run-list/batches";
 import { read, remove, write } from "@/lib/storage";
 
 import { NOTHING, type Selection } from "@/features/runs/table/selection";
@@ -48,13 +49,37 @@ export function useChosen(projectId: string, listed: readonly Run[] | null) {
   const asked = Array.from({ length: Math.ceil(others.length / MOST_ASKED) }, (_, page) =>
     others.slice(page * MOST_ASKED, (page + 1) * MOST_ASKED),
   );
-  const answers = useQueries({ queries: asked.map((page) => runsByIdQuery(page)) });
+  const known = useRef(new Map<string, Run>());
+  const knownOf = (page: readonly string[]) => page.flatMap((id) => known.current.get(id) ?? []);
+  const answers = useQueries({
+    queries: asked.map((page) => ({
+      ...runsByIdQuery(page),
+      // What leaves the list makes another question: what can be done to the runs stays offered.
+      placeholderData: () => knownOf(page),
+      // The stream is followed for listed runs alone.
+      refetchInterval: ({ state }: { state: { data: readonly Run[] | undefined } }) =>
+        (state.data ?? knownOf(page)).some(mayTell) && EVALUATIONS_REFETCH_MS,
+    })),
+  });
   const unlisted = answers.flatMap(({ data }) => data ?? []);
+  const runs = [...seen, ...unlisted];
+  useEffect(() => {
+    for (const run of runs) known.current.set(run.id, run);
+  });
   const chosen: Chosen = {
-    runs: [...seen, ...unlisted],
+    runs,
     unlisted,
-    waiting: answers.reduce((n, one, page) => n + (one.data ? 0 : (asked[page]?.length ?? 0)), 0),
+    waiting: answers.reduce((n, one, page) => n + unknownOf(asked[page] ?? [], one), 0),
     error: answers.find((one) => one.error !== null)?.error ?? null,
   };
   return { selection, setSelection, chosen };
+}
+
+/** How many of these are not known yet; an answer leaves out those that are there no more. */
+function unknownOf(
+  page: readonly string[],
+  answer: { readonly data: readonly Run[] | undefined; readonly isPlaceholderData: boolean },
+): number {
+  if (answer.data === undefined) return page.length;
+  return answer.isPlaceholderData ? page.length - answer.data.length : 0;
 }
