@@ -1,12 +1,12 @@
 /** What can be done to the chosen runs. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
+import { useRef, useState, type ReactNode } from "react";
 import { Link } from "react-router";
 
 import { Problem } from "@/api/client";
-import { createExperiment } from "@/api/experiments";
+import { changeExperiment, createExperiment } from "@/api/experiments";
 import { applyVerb, changeRuns } from "@/api/runs";
-import type { Run } from "@/api/types";
+import type { Experiment, Run } from "@/api/types";
 import { PendingButton } from "@/components/form/pending-button";
 import { Refused } from "@/components/refused";
 import { Failure } from "@/components/states";
@@ -73,6 +73,23 @@ async function cancelAll(runs: readonly Run[]): Promise<void> {
   if (first !== null) throw new NotCancelled(failed, runs.length, first);
 }
 
+/** Makes one experiment for a dialog: it is there, and empty, if the runs are refused after it. */
+function useNewExperiment(projectId: string) {
+  const newest = useRef<{ by: Opened | null; name: string; made: Experiment } | null>(null);
+  return async ({ name, key }: NonNullable<Change["newExperiment"]>, by: Opened | null) => {
+    const before = newest.current?.by === by ? newest.current : null;
+    if (before?.name === name) return before.made;
+    const made = await (before === null
+      ? createExperiment({ project_id: projectId, name }, key)
+      : changeExperiment(before.made.id, { revision: before.made.revision, name }));
+    newest.current = { by, name, made };
+    return made;
+  };
+}
+
+/** What shows the runs, or which of them an experiment has. */
+const SHOWS_RUNS = ["runs", "run-keys", "experiments", "experiment"];
+
 /** `onDone`: a dialog that was opened while an earlier change was on its way stays open. */
 function useBulkChange(
   projectId: string,
@@ -80,24 +97,22 @@ function useBulkChange(
   onArchived: (runIds: readonly string[]) => void,
 ) {
   const client = useQueryClient();
+  const newExperiment = useNewExperiment(projectId);
   return useMutation({
-    mutationFn: async ({ runIds, change }: Asked) => {
+    mutationFn: async ({ runIds, change, by }: Asked) => {
       const { newExperiment: wanted, ...rest } = change;
-      const made =
-        wanted === undefined
-          ? null
-          : await createExperiment({ project_id: projectId, name: wanted.name }, wanted.key);
+      const made = wanted === undefined ? null : await newExperiment(wanted, by);
       const put = made === null ? {} : { experiment_id: made.id };
       return changeRuns({ run_ids: [...runIds], ...rest, ...put });
     },
-    onSuccess: async (_, { by, change, runIds }) => {
+    onSuccess: (_, { by, change, runIds }) => {
       onDone(by);
       if (change.archived === true) onArchived(runIds);
-      await Promise.all(
-        ["runs", "run-keys", "experiments"].map((key) =>
-          client.invalidateQueries({ queryKey: [key] }),
-        ),
-      );
+    },
+    onSettled: (_, refused) => {
+      const readAgain = SHOWS_RUNS.map((key) => client.invalidateQueries({ queryKey: [key] }));
+      // Why it was refused is told without waiting for them.
+      return refused === null ? Promise.all(readAgain) : undefined;
     },
   });
 }

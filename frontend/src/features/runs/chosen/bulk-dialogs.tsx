@@ -14,7 +14,7 @@ import { plural } from "@/lib/format";
 import { randomId } from "@/lib/random-id";
 
 export type Change = Partial<Omit<RunsChange, "run_ids">> & {
-  /** An experiment that is made first; with the key, trying again makes no second one. */
+  /** An experiment that is made first; with the key, it is made once if its answer is lost. */
   readonly newExperiment?: { readonly name: string; readonly key: string };
 };
 
