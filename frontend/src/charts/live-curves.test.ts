@@ -270,14 +270,19 @@ describe("curves of a page that stays open", () => {
     expect(steps()).toEqual([1000, 2001, 2002, 2003]);
   });
 
-  it("stay as they are where that fails, and say nothing of it", async () => {
+  it("stay as they are where that fails, say nothing of it, and ask again at the next point", async () => {
     const { asked, curves, steps } = await long();
     tell(curves, 2001, 2001);
     asked[1]?.fail(new Error("too much"));
     await settle();
-    tell(curves, 2002, 2002);
+    expect([curves.error, steps().at(-1), asked.length]).toEqual([null, 2001, 2]);
 
-    expect([curves.error, steps().at(-1), asked.length]).toEqual([null, 2002, 2]);
+    tell(curves, 2002, 2002);
+    expect([curves.error, steps().at(-1), asked.length]).toEqual([null, 2002, 3]);
+    asked[2]?.answer(answerOf([1000, 2002]));
+    await settle();
+    tell(curves, 2003, 2003);
+    expect([steps(), asked.length]).toEqual([[1000, 2002, 2003], 3]);
   });
 
   it("are loaded once more if a rewind voids what is on its way", async () => {
@@ -292,11 +297,12 @@ describe("curves of a page that stays open", () => {
     expect(steps()).toEqual([1500, 1501]);
   });
 
+  const gold = (step: number, value: number) => ({
+    ...{ type: "metric" },
+    data: { points: [{ ...point(step), values: { "gold/score": value } }] },
+  });
+
   it("are loaded anew where somebody attaches what belongs between points that are here", async () => {
-    const gold = (step: number, value: number) => ({
-      ...{ type: "metric" },
-      data: { points: [{ ...point(step), values: { "gold/score": value } }] },
-    });
     const answered = (...values: number[]) => [
       { ...(answerOf([10, 20])[0] as Answered), name: "gold/score" },
       ...answerOf(values),
@@ -322,6 +328,26 @@ describe("curves of a page that stays open", () => {
     // What the trainer says again says nothing new.
     curves.onEvent({ type: "metric", data: { points: [point(2)] } });
     expect(asked).toHaveLength(3);
+  });
+
+  it("have a value that somebody replaced at the next point if they could not be loaded anew", async () => {
+    const of = (score: number) => [{ ...(answerOf([score])[0] as Answered), name: "gold/score" }];
+    const { asked, curves } = curvesUnderTest();
+    void curves.load();
+    asked[0]?.answer(of(10));
+    await settle();
+    curves.onEvent(gold(10, 7));
+    expect(asked).toHaveLength(2);
+    for (const place of [1, 2]) {
+      asked[place]?.fail(new Error("away"));
+      await settle();
+      expect([curves.error, asked.length]).toEqual([null, place + 1]);
+      tell(curves, place, place);
+    }
+    asked[3]?.answer(of(14));
+    await settle();
+    tell(curves, 3, 3);
+    expect([curves.curves.get("gold/score")?.last, asked.length]).toEqual([[7], 4]);
   });
 
   it("are looked at closely again where the reader is zoomed in", async () => {

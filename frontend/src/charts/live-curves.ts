@@ -195,10 +195,16 @@ export class LiveCurves {
     await this.look();
   }
 
-  /** The same while what is here is shown and grows; if that fails, it stays as it is. */
+  /** The same while what is here is shown and grows; if that fails, the next point asks again. */
   private async renew(): Promise<void> {
+    const { nTold, isOutdated } = this;
     const answer = await this.ask();
-    if (answer === null || answer.problem !== null) return;
+    if (answer === null) return;
+    if (answer.problem !== null) {
+      this.nTold += nTold;
+      this.isOutdated ||= isOutdated;
+      return;
+    }
     this.onChange();
     if (this.zoom !== null) await this.look();
   }
