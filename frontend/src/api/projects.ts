@@ -1,7 +1,7 @@
 /** Projects, and the records a project holds. Keys: ["project", id, resource, ...filters]. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
-import { post, Problem, request } from "./client";
+import { post, Problem, request, type QueryValue } from "./client";
 import type {
   Agreement,
   ComparisonsChange,
@@ -24,10 +24,24 @@ import type {
   Solution,
 } from "./types";
 
+/** Of all projects; a service that never comes to an end is not asked for ever. */
+const MOST_PAGES = 20;
+
+/** All of them: long guidelines end a page before its limit. */
 export const projectsQuery = queryOptions({
   queryKey: ["projects"],
-  queryFn: ({ signal }) =>
-    request<Listing<Project>>("/projects", { signal, query: { limit: 200 } }),
+  queryFn: async ({ signal }): Promise<Listing<Project>> => {
+    const items: Project[] = [];
+    let cursor: string | null | undefined = "";
+    for (let n = 0; n < MOST_PAGES; n += 1) {
+      const query: Record<string, QueryValue> = { limit: 200, cursor };
+      const page: Listing<Project> = await request("/projects", { signal, query });
+      items.push(...page.items);
+      cursor = page.next_cursor;
+      if (!cursor) break;
+    }
+    return { items, next_cursor: cursor ?? null };
+  },
 });
 
 export const projectQuery = (projectId: string) =>

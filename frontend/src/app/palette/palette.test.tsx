@@ -59,7 +59,10 @@ beforeEach(() => {
   for (const { queryKey } of [experimentsQuery(PROJECT), modelsOf(PROJECT), projectsQuery])
     client.setQueryData(queryKey as readonly unknown[], named());
 });
-afterEach(() => act(() => page.unmount()));
+afterEach(() => {
+  act(() => page.unmount());
+  vi.unstubAllGlobals();
+});
 
 const tell = (...names: string[]) =>
   act(async () => {
@@ -133,6 +136,41 @@ it("brings the chosen entry into sight, and says outside the list that nothing m
   write("no such name");
   expect(status?.textContent).toMatch(/^No page, experiment, model, project or action matches/);
   expect(ground.querySelectorAll("[role=listbox] > *")).toHaveLength(0);
+});
+
+/** Projects as the service lists them, a page for each of these names; the cursors it was asked for. */
+function listed(nameOf: (page: number) => string | null): (string | null)[] {
+  const asked: (string | null)[] = [];
+  vi.stubGlobal("fetch", (url: string) => {
+    const cursor = new URL(url, "http://podium").searchParams.get("cursor");
+    asked.push(cursor);
+    const place = Number(cursor);
+    const next = nameOf(place + 1) === null ? null : String(place + 1);
+    const items = [{ id: `prj_${place}`, name: nameOf(place) }];
+    return Promise.resolve(Response.json({ items, next_cursor: next }));
+  });
+  client.removeQueries({ queryKey: projectsQuery.queryKey });
+  return asked;
+}
+const areListed = () =>
+  vi.waitFor(() => expect(client.getQueryData(projectsQuery.queryKey)).toBeDefined());
+
+it("finds every project, though long guidelines end a page of them early", async () => {
+  const asked = listed((page) => ["helpful", "harmless", "honest"][page] ?? null);
+  await open();
+  await areListed();
+  expect(asked).toEqual([null, "1", "2"]);
+  write("honest");
+  expect(chosen()).toBe("honest");
+  await press("Enter");
+  expect(router.state.location.pathname).toBe("/projects/prj_2");
+});
+
+it("asks for no more than twenty pages of projects", async () => {
+  const asked = listed((page) => `project ${page}`);
+  await open();
+  await areListed();
+  expect(asked).toHaveLength(20);
 });
 
 it.each([
