@@ -3,7 +3,7 @@
  * their person is on another page of this tab.
  */
 import { useQueries, useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
 
 import { runsByIdQuery } from "@/api/runs";
 import { meQuery } from "@/api/session";
@@ -28,6 +28,15 @@ export interface Chosen {
   readonly error: Error | null;
 }
 
+/** Runs as they were when they were seen last. */
+function lastKnown() {
+  const runs = new Map<string, Run>();
+  return {
+    note: (seen: readonly Run[]) => seen.forEach((run) => runs.set(run.id, run)),
+    of: (ids: readonly string[]) => ids.flatMap((id) => runs.get(id) ?? []),
+  };
+}
+
 /** `listed`: null until it is known which runs the filter lists. */
 export function useChosen(projectId: string, listed: readonly Run[] | null) {
   const me = useQuery(meQuery).data?.id ?? "";
@@ -49,23 +58,20 @@ export function useChosen(projectId: string, listed: readonly Run[] | null) {
   const asked = Array.from({ length: Math.ceil(others.length / MOST_ASKED) }, (_, page) =>
     others.slice(page * MOST_ASKED, (page + 1) * MOST_ASKED),
   );
-  const known = useRef(new Map<string, Run>());
-  const knownOf = (page: readonly string[]) => page.flatMap((id) => known.current.get(id) ?? []);
+  const [known] = useState(lastKnown);
   const answers = useQueries({
     queries: asked.map((page) => ({
       ...runsByIdQuery(page),
       // What leaves the list makes another question: what can be done to the runs stays offered.
-      placeholderData: () => knownOf(page),
+      placeholderData: () => known.of(page),
       // The stream is followed for listed runs alone.
       refetchInterval: ({ state }: { state: { data: readonly Run[] | undefined } }) =>
-        (state.data ?? knownOf(page)).some(mayTell) && EVALUATIONS_REFETCH_MS,
+        (state.data ?? known.of(page)).some(mayTell) && EVALUATIONS_REFETCH_MS,
     })),
   });
   const unlisted = answers.flatMap(({ data }) => data ?? []);
   const runs = [...seen, ...unlisted];
-  useEffect(() => {
-    for (const run of runs) known.current.set(run.id, run);
-  });
+  useEffect(() => known.note(runs));
   const chosen: Chosen = {
     runs,
     unlisted,
