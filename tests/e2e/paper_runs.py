@@ -31,7 +31,11 @@ def paper(workshop: Workshop, name: str) -> Paper:
     project = workshop.new_project(name)
     first = workshop.get(f"/runs/{workshop.policy_run(project)}")
     start, train = first["config"]["model"]["id"], first["config"]["prompts"]
-    other = {"name": "test", "kind": "prompts", "heldout_fraction": 0.25, "seed": 2}
+    # Prompts that no policy was trained on.
+    puzzles = [{"prompt": f"Who of {n} lies?", "tags": ["test"]} for n in range(20)]
+    workshop.take_in(project, "prompts", puzzles)
+    other = {"name": "test", "kind": "prompts", "heldout_fraction": 0.25, "seed": 2,
+             "filter": {"tags": ["test"]}}  # fmt: skip
     test = {"id": workshop.post(f"/projects/{project}/snapshots", other)["id"]}
     configs = {
         f"{estimator} seed {seed}": first["config"]
