@@ -78,6 +78,10 @@ def test_roles_keys_links_and_who_is_deactivated(
     key = keys.locator(".secret-value").inner_text()
     assert asked_with(key).json()["name"] == "Hana"
     assert barriers(page, axe) == []
+    # Nobody can see it again.
+    keys.get_by_role("button", name="Close").click()
+    expect(keys.get_by_text("Copy the key and choose Done first")).to_be_visible()
+    keys.get_by_role("button", name="Done").click()
     keys.get_by_role("button", name="Close").click()
 
     members.get_by_role("button", name="Deactivate Hana").click()
