@@ -137,14 +137,15 @@ def test_no_snapshot_is_read_where_a_run_is_created(
     api: TestClient, service: Service, seed: Seed, database: Database
 ) -> None:
     """All others who write would wait for it, and the warnings of `validate` are not told there."""
-    own = frozen(database, seed, "own", {"a": "train"})
-    same = frozen(database, seed, "same", {"a": "train"})
-    sets = [{"name": "same", "prompts": {"id": same}}]
+    own = frozen(database, seed, "base", {"a": "train"})
+    copy = frozen(database, seed, "copy", {"a": "train"})
+    sets = [{"name": "copy", "prompts": {"id": copy}}]
     config = seed.policy_gradient(prompts={"id": own}, evaluation_sets=sets)
 
     with sent_to(service.app.state.database) as sent:
         run = api.post("/runs", json=seed.body(config)).raise_for_status().json()["id"]
-        api.post(f"/runs/{run}/clone", json={}).raise_for_status()
+        again = api.post(f"/runs/{run}/clone", json={})
+        assert again.status_code == 201, again.text
         assert [one for one in sent if "snapshot_lines" in one.statement] == []
         assert len(warned(api, seed, config)) == 1
         assert [one for one in sent if "snapshot_lines" in one.statement] != []
