@@ -222,7 +222,12 @@ class AnswersFilter(BodyPart):
 
 
 # A value of a prompt's metadata that can be chosen: what is made of others is not.
-PlainValue: TypeAlias = bool | int | float | Annotated[str, Field(max_length=LONGEST_LABEL)]
+PlainValue: TypeAlias = (
+    bool
+    | Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+    | float
+    | Annotated[str, Field(max_length=LONGEST_LABEL)]
+)
 
 
 class PromptGroup(ApiAnswer):

@@ -65,6 +65,15 @@ def test_groups_are_bounded_by_leaving_out_what_has_most_values(has_many_tags: b
     assert answer.left_out == ["a"]
 
 
+@pytest.mark.parametrize("value", [2**63, -(2**70), 1e300, "x" * 201, None, {}])
+def test_what_is_no_plain_value_tells_no_groups_apart(value: object) -> None:
+    counts = PromptCounts()
+    counts.take([], {"odd": value, "fine": 3.0})
+    answer = counts.answer()
+    assert answer.left_out == ["odd"]
+    assert [one.metadata for one in answer.groups] == [{"fine": 3}]
+
+
 def test_many_keys_cost_little_and_the_first_are_counted() -> None:
     counts = PromptCounts()
     for number in range(ODD_PROMPTS):

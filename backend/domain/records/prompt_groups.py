@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from backend.schemas.data import PromptGroup, PromptGroups
+from backend.schemas.numbers import LARGEST
 from backend.schemas.paging import LONGEST_LABEL
 
 # Of a key of the metadata, as in the breakdown of an evaluation.
@@ -29,7 +30,9 @@ def text_of(value: object) -> str | None:
     if isinstance(value, str) and len(value) > LONGEST_LABEL:
         return None
     if isinstance(value, float) and value.is_integer():
-        return json.dumps(int(value))
+        value = int(value)
+    if isinstance(value, int) and abs(value) > LARGEST:
+        return None
     return json.dumps(value) if isinstance(value, bool | int | float | str) else None
 
 
