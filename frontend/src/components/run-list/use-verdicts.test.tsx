@@ -31,9 +31,10 @@ async function shown(answer: Response): Promise<string> {
       </QueryClientProvider>,
     );
   });
-  await act(async () => {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  });
+  const look = () => act(() => new Promise((resolve) => setTimeout(resolve, 5)));
+  for (let looks = 0; looks < 1000 && client.isFetching() > 0; looks++) await look();
+  // What came last is drawn.
+  await look();
   const text = ground.textContent;
   act(() => page.unmount());
   return text;
