@@ -16,7 +16,6 @@ from backend.artifacts import ArtifactStore
 from backend.deps import SessionDep, SettingsDep
 from backend.domain.records.answers import rule_of
 from backend.domain.records.reading_answers import MOST_SHOWN, Part, Wanted, part_of
-from backend.errors import InvalidInput
 from backend.phases import Phases
 from backend.pressure.permissions import Claim, NoLongerPermitted, Permissions
 from backend.pressure.turns import Turns
@@ -24,7 +23,7 @@ from backend.routes import api_router
 from backend.schemas.data import AnswerLine, AnswersCount, AnswersFilter
 from backend.schemas.paging import Id, Label, Listing
 from backend.store.data import prompts
-from backend.store.paging import number_in
+from backend.store.paging import not_issued, number_in
 from backend.store.runs import outputs, runs
 from backend.store.runs.outputs import OutputFile
 
@@ -132,10 +131,7 @@ def _part(
         with artifacts.answering():
             is_issued = offset == 0 or (offset <= kept.size_bytes and _ends_line(file, offset))
         if not is_issued:
-            raise InvalidInput(
-                f"the cursor n{offset} was not issued by this list",
-                advice="Pass the next_cursor of the previous page, or leave the cursor out.",
-            )
+            raise not_issued(f"n{offset}")
         with artifacts.answering():
             return part_of(file, offset, limit, wanted)
 

@@ -117,7 +117,12 @@ def number_in(cursor: str) -> int:
     digits = cursor.removeprefix("n")
     if cursor.startswith("n") and digits.isascii() and digits.isdigit() and len(digits) < 19:
         return int(digits)
-    raise InvalidInput(
+    raise not_issued(cursor)
+
+
+def not_issued(cursor: str) -> InvalidInput:
+    """The error for a cursor that no page has given out."""
+    return InvalidInput(
         f"the cursor {cursor[:40]!r} was not issued by this list",
         advice="Pass the next_cursor of the previous page, or leave the cursor out.",
     )

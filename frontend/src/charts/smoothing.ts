@@ -3,6 +3,12 @@
 /** Of charts before anybody has chosen. */
 export const USUAL_SMOOTHING = 0.6;
 
+/** What an address says of it; the usual one where it says nothing, or nonsense. */
+export function smoothingOf(text: string | null): number {
+  const factor = Number(text ?? "-");
+  return factor >= 0 && factor < 1 ? factor : USUAL_SMOOTHING;
+}
+
 export type Column = readonly (number | null)[];
 
 /**

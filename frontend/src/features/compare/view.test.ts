@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 
-import { countText, figuresOf, smoothingOf, withoutRun, withRun } from "./view";
+import { smoothingOf } from "@/charts/smoothing";
+
+import { countText, figuresOf, withoutRun, withRun } from "./view";
 
 const titles = (known: readonly string[]) => figuresOf(known).map((figure) => figure.title);
 

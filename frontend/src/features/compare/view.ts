@@ -1,6 +1,6 @@
 /** What a comparison shows, in its address: runs, metrics, what is hidden, prompt and step. */
 import type { Axis, Zoom } from "@/charts/live-curves";
-import { USUAL_SMOOTHING } from "@/charts/smoothing";
+import { smoothingOf } from "@/charts/smoothing";
 import { axisOf, zoomOf, zoomParam } from "@/components/chart/window";
 import { useViewSearch } from "@/components/views/view-search";
 import { withValues } from "@/lib/address/use-address";
@@ -50,12 +50,6 @@ export const withoutRun = (now: URLSearchParams, runId: string): Changes =>
 export const withRun = (now: URLSearchParams, runId: string): Changes => ({
   runs: [...new Set([...listed(now.get("runs")), runId])],
 });
-
-/** As on the page of a run. */
-export function smoothingOf(text: string | null): number {
-  const factor = Number(text ?? "-");
-  return factor >= 0 && factor < 1 ? factor : USUAL_SMOOTHING;
-}
 
 /** How many runs are compared; of more in the address, which. */
 export function countText(n: number): string {

@@ -1,6 +1,7 @@
 /** What of a run's charts is shared by its address: axis, smoothing, scale, zoom, tables. */
 
 import type { Axis, Zoom } from "@/charts/live-curves";
+import { smoothingOf } from "@/charts/smoothing";
 import { axisOf, zoomOf, zoomParam } from "@/components/chart/window";
 import { useAddress, type Values } from "@/lib/address/use-address";
 
@@ -16,10 +17,9 @@ export interface View {
 export const AXES: readonly [Axis, ...Axis[]] = ["step", "tokens", "relative", "time"];
 
 export function viewOf(search: URLSearchParams): View {
-  const smoothing = Number(search.get("smooth") ?? "0.6");
   return {
     axis: axisOf(search.get("x"), AXES),
-    smoothing: smoothing >= 0 && smoothing < 1 ? smoothing : 0.6,
+    smoothing: smoothingOf(search.get("smooth")),
     isLog: search.get("scale") === "log",
     zoom: zoomOf(search.get("zoom")),
     isTable: search.get("form") === "table",
